@@ -35,7 +35,7 @@ Each run lists what must be undone in a file in ~/.local/state/tandem/runs
 
 Exit codes: 0 nothing is left; 2 usage or invalid file; 6 something could not be healed.")]
 pub(super) struct HaltArgs {
-    /// Only runs on this topology, and suites whose current run is on it.
+    /// Only runs on this topology, and suites with a run on it.
     #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
     topology: Option<PathBuf>,
     /// Also end topologies that `tandem up` keeps up.
@@ -58,11 +58,9 @@ impl Choice {
         !self.all && run.keeps_up()
     }
 
-    /// Whether the choice includes a suite, given the ledgers of running runs.
-    fn concerns_suite(&self, suite: &Suite, found: &[Remains]) -> bool {
-        let of_it = |run: &Run| parent(run.controller.pid) == Some(suite.process.pid);
-        let mut runs = found.iter().filter_map(|one| Some(&one.page.as_ref().ok()?.run));
-        self.topology.is_none() || runs.any(|run| of_it(run) && self.concerns(run))
+    /// Between two runs of a suite no ledger says on which topology it runs, so the suite does.
+    fn concerns_suite(&self, suite: &Suite) -> bool {
+        self.topology.as_ref().is_none_or(|name| suite.topologies.contains(name))
     }
 }
 
@@ -134,7 +132,7 @@ fn end_suites(choice: &Choice, say: &mut impl FnMut(String)) -> Result<Vec<Strin
         return Ok(left);
     }
     let found = found()?;
-    for suite in under_way.iter().filter(|suite| choice.concerns_suite(suite, &found)) {
+    for suite in under_way.iter().filter(|suite| choice.concerns_suite(suite)) {
         let runs = found.iter().filter_map(|one| Some(&one.page.as_ref().ok()?.run));
         runs.filter(|run| parent(run.controller.pid) == Some(suite.process.pid)).for_each(wake);
         let folder = suite.folder.display();

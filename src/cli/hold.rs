@@ -16,7 +16,7 @@ use super::{console, programs};
 use crate::hold::serve::{Access, ServeAt, Sidecar};
 use crate::hold::{
     Facts, HoldError, Holder, NameLock, OnExit, Stopping, Wrapped, Wrapper, cluster_of,
-    ensure_ledger,
+    ensure_ledger, no_longer_up,
 };
 use crate::ids::{GroupName, Life, MemberId, RoleIndex, RoleName};
 use crate::member::config_of;
@@ -59,9 +59,9 @@ type Work = ((RoleIndex, RoleName), Stopping);
 /// GROUP-NAME there.
 ///
 /// The cluster of the group has a `bootstrap`, or is an embedded one that a `tandem up` of yours
-/// keeps up. One process at a time may use a name; what an earlier one with this name has left
-/// running is killed before the member joins. SIGTERM, SIGINT or SIGHUP stop the command and leave
-/// the group.
+/// keeps up: if that ends, `tandem hold` ends as well. One process at a time may use a name; what
+/// an earlier one with this name has left running is killed before the member joins. SIGTERM,
+/// SIGINT or SIGHUP stop the command and leave the group.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -162,6 +162,14 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
         say(&holder, &format_args!("answers on {}", sidecar.at));
         serving.spawn_on(sidecar.serve(Arc::clone(&holder)), runtime.handle());
     }
+    let over = {
+        let (plan, group, stop) = (plan.clone(), group.clone(), Arc::clone(&stop));
+        runtime.spawn(async move {
+            let why = no_longer_up(&plan, &group, &cluster.bootstrap).await;
+            stop.store(true, Ordering::SeqCst);
+            why
+        })
+    };
     let done = match work {
         Some((role, stopping)) => {
             let wrapper = Wrapper {
@@ -182,7 +190,12 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
             Ok(Wrapped::Stopped)
         }
     };
-    ended(done, &holder)
+    let code = ended(done, &holder)?;
+    if over.is_finished() {
+        runtime.block_on(over).map_or(Ok(code), |why| Err(failed(why)))
+    } else {
+        Ok(code)
+    }
 }
 
 /// Leaves the group, unless the command may still run.

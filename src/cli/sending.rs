@@ -16,7 +16,7 @@ use crate::verdict::{Exit, Telemetry};
 /// The collector for telemetry.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct OtlpArgs {
-    /// Send traces, logs and metrics to this collector over OTLP, as in http://127.0.0.1:4318, or,
+    /// Send telemetry to this collector over OTLP, as in http://127.0.0.1:4318, or,
     /// with OTEL_EXPORTER_OTLP_PROTOCOL=grpc, http://127.0.0.1:4317 [default: the value of
     /// OTEL_EXPORTER_OTLP_ENDPOINT].
     #[arg(long, value_name = "URL")]

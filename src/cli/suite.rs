@@ -102,7 +102,8 @@ pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
     });
     prepare(&out)?;
     // From here on, `tandem halt` ends the suite, and not only its current run.
-    let _entered = enter_suite(&suites_at(), &out).map_err(|error| {
+    let topologies = items.iter().filter_map(|item| item.planned.clone()).collect();
+    let _entered = enter_suite(&suites_at(), &out, topologies).map_err(|error| {
         let at = suites_at();
         Failure::text(Exit::Unable, format!("cannot write to {}: {error}", at.display()))
     })?;

@@ -3,6 +3,7 @@
 //! The files are in `$XDG_STATE_HOME/tandem/suites`. They name processes to end, so only their
 //! owner may write there. A suite itself leaves nothing to undo.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::{options, own};
 use super::{Identity, PidScope, state_home};
+use crate::ids::TopologyName;
 
 /// The most that is read of a file.
 const SIZE_MAX: u64 = 64 << 10;
@@ -21,6 +23,9 @@ const SIZE_MAX: u64 = 64 << 10;
 pub struct Suite {
     /// The output folder of its runs.
     pub folder: PathBuf,
+    /// The topologies of its runs.
+    #[serde(default)]
+    pub topologies: BTreeSet<TopologyName>,
     /// Where its pid is valid.
     #[serde(rename = "place")]
     pub pid_scope: PidScope,
@@ -58,15 +63,21 @@ pub fn writable(folder: &Path) -> io::Result<()> {
     fs::remove_file(&trial)
 }
 
-/// Adds this process to the list of suites, with `folder` as the output folder of its runs.
+/// Adds this process to the list of suites, with `folder` as the output folder of its runs, and
+/// their topologies.
 ///
 /// # Errors
 /// The file cannot be written, or other users can write there.
-pub fn enter_suite(at: &Path, folder: &Path) -> io::Result<Entered> {
+pub fn enter_suite(
+    at: &Path,
+    folder: &Path,
+    topologies: BTreeSet<TopologyName>,
+) -> io::Result<Entered> {
     DirBuilder::new().recursive(true).mode(0o700).create(at)?;
     own(&fs::metadata(at)?, at)?;
     let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    let suite = Suite { folder, pid_scope: PidScope::here(), process: Identity::own() };
+    let (pid_scope, process) = (PidScope::here(), Identity::own());
+    let suite = Suite { folder, topologies, pid_scope, process };
     let name = suite.process.pid.to_string();
     let (beside, path) = (at.join(format!("{name}.new")), at.join(format!("{name}.json")));
     // An earlier process with this pid may have died at this point.
@@ -125,10 +136,12 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let at = state.path().join("suites");
         assert_eq!(suites(&at).unwrap(), []);
-        let entered = enter_suite(&at, state.path()).unwrap();
+        let topologies = BTreeSet::from(["duo".parse().unwrap()]);
+        let entered = enter_suite(&at, state.path(), topologies.clone()).unwrap();
         let found = suites(&at).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].process, Identity::own());
+        assert_eq!(found[0].topologies, topologies);
         // The same pid, but another process.
         let mut dead = found[0].clone();
         dead.process.since += 1;

@@ -39,7 +39,7 @@ pub use duties::Duties;
 pub use facts::Facts;
 pub use keeper::keep;
 pub use name_lock::{NameLock, NameLockError};
-pub use place::{address_of, cluster_of, ensure_ledger};
+pub use place::{address_of, cluster_of, ensure_ledger, no_longer_up};
 pub use protocol::CommandEnd;
 pub use starter::become_command;
 pub use wrapper::{Happening, Wrapped, Wrapper};
@@ -61,6 +61,11 @@ pub enum HoldError {
          start one, or give the cluster a `bootstrap`"
     )]
     NotUp(TopologyName, ClusterName),
+    /// The `tandem up` that kept the cluster up has ended, and its broker with it.
+    #[error(
+        "the `tandem up` that kept {0} up has ended, and cluster {1} with it: start both again"
+    )]
+    NoLongerUp(TopologyName, ClusterName),
     /// Several do.
     #[error("several `tandem up` of yours keep {0} up; which one is meant is unknown")]
     Several(TopologyName),

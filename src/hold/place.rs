@@ -1,10 +1,15 @@
 //! Where a member finds its group: the address of its cluster, and its ledger.
 
+use std::time::Duration;
+
 use super::HoldError;
 use crate::ids::{ClusterName, GroupName, TopologyName};
 use crate::kafka::{Admin, Cluster, Found};
 use crate::status_socket::{Ask, Reply, Request, StatusError, VERSION, endpoints};
 use crate::topology::{Address, Plan, PlannedGroup};
+
+/// How often the `tandem up` of an embedded cluster is looked for.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The cluster of a group, as its members reach it. An embedded one is that of the `tandem up` of
 /// this user which keeps the topology up.
@@ -55,6 +60,27 @@ async fn kept_up(topology: &TopologyName, cluster: &ClusterName) -> Result<Strin
         (Some(only), None) => Ok(only),
         (None, _) => Err(HoldError::NotUp(topology.clone(), cluster.clone())),
         (Some(_), Some(_)) => Err(HoldError::Several(topology.clone())),
+    }
+}
+
+/// Waits until the embedded cluster of a group, which was at `address`, is gone with its `tandem
+/// up`; for ever if it is not embedded.
+pub async fn no_longer_up(plan: &Plan, group: &PlannedGroup, address: &str) -> HoldError {
+    let name = &group.cluster;
+    let embedded = plan.clusters.get(name).is_some_and(|it| it.address == Address::Embedded);
+    if !embedded {
+        return std::future::pending().await;
+    }
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let gone = match address_of(plan, name).await {
+            Ok(now) => now != address,
+            // One that does not answer may be there still.
+            Err(error) => matches!(error, HoldError::NotUp(..)),
+        };
+        if gone {
+            return HoldError::NoLongerUp(plan.topology.clone(), name.clone());
+        }
     }
 }
 

@@ -130,7 +130,7 @@ impl Scale {
     }
 
     fn label(&self, text: &dyn std::fmt::Display, y: f64) -> String {
-        let text: String = text.to_string().chars().take(14).collect();
+        let text = short(&text.to_string());
         let (x, y) = (tenth(self.left - 6.0), tenth(y + LANE - 3.0));
         format!("<text class=\"end\" x=\"{x}\" y=\"{y}\">{}</text>", Safe(text))
     }
@@ -184,4 +184,13 @@ fn seconds(of: Duration) -> String {
 pub(super) fn tenth(of: f64) -> String {
     let text = format!("{of:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A name that fits beside a lane.
+fn short(name: &str) -> String {
+    const MOST: usize = 14;
+    match name.chars().count() {
+        0..=MOST => name.to_owned(),
+        _ => name.chars().take(MOST - 1).chain(['…']).collect(),
+    }
 }

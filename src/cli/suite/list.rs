@@ -8,6 +8,7 @@ use crate::chaos::{
     Allowed, Choice, Permission, Suite, SuiteRun, experiment, load, load_topology, locate,
     read_text,
 };
+use crate::ids::TopologyName;
 use crate::yaml::{FileError, Override};
 
 /// One run of a suite.
@@ -17,6 +18,8 @@ pub(super) struct Item {
     pub experiment: PathBuf,
     /// The file of the topology, if the options or the suite set it.
     pub topology: Option<PathBuf>,
+    /// The name of the topology on which it runs, if it can be run.
+    pub planned: Option<TopologyName>,
     /// The number of trials, if the options or the suite set it.
     pub trials: Option<u32>,
     /// The seed, if the options or the suite set it.
@@ -75,6 +78,7 @@ pub(super) fn list(
             let item = Item {
                 experiment: PathBuf::from(&run.experiment),
                 topology,
+                planned: None,
                 trials: passed.trials.or(run.trials),
                 seed: passed.seed.or(run.seed),
                 unable: None,
@@ -120,7 +124,13 @@ fn checked(mut item: Item, passed: &Passed<'_>, chosen: bool) -> Result<Item, Fi
     let (trials, seed) = (item.trials, item.seed);
     let allowed = Allowed::by(&[(passed.allow_exec, Permission::Exec)]);
     let mut choice = Choice { topology, overrides, trials, seed, allowed };
-    let Err(error) = load(&item.experiment, &choice) else { return Ok(item) };
+    let error = match load(&item.experiment, &choice) {
+        Ok(prepared) => {
+            item.planned = Some(prepared.plan.topology);
+            return Ok(item);
+        }
+        Err(error) => error,
+    };
     choice.allowed = Allowed::Everything;
     if load(&item.experiment, &choice).is_ok() {
         return Err(error);

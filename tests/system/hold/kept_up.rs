@@ -44,6 +44,27 @@ fn programs_of_the_user_find_the_broker_of_a_running_up_which_learns_what_they_l
 }
 
 #[test]
+fn a_program_ends_with_the_up_that_keeps_its_broker() {
+    let mut up = Up::start(HELD);
+    eventually("the broker", SOON, || up.status().1?.brokers.pop_first());
+    let log = up.folder().join("log");
+    let mut child = tandem(up.state())
+        .args(["hold", "-f", "topologies/held.yaml", "--group", "p1", "--name", "a"])
+        .args(["--role", "nightly", "--", "sleep", "60"])
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    up.await_health(Level::Led);
+    up.signal(Signal::TERM);
+    up.ends();
+    let ended = eventually("its end", SOON, || child.try_wait().unwrap());
+    let log = std::fs::read_to_string(log).unwrap();
+    assert_eq!(ended.code(), Some(1), "{log}");
+    let why = "the `tandem up` that kept held up has ended, and cluster a with it";
+    assert!(log.contains(why), "{log}");
+}
+
+#[test]
 fn an_experiment_measures_no_group_without_members() {
     let state = tempfile::tempdir().unwrap();
     let args = ["chaos", "run", "chaos/kill-leader.yaml", "-f", "topologies/held.yaml"];
