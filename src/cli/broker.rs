@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 
 use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,11 +19,15 @@ use crate::broker::{Broker, BrokerError, BrokerSettings};
 #[command(after_help = "\
 Examples:
   tandem broker                                  on 127.0.0.1:9092, until Ctrl-C
-  tandem broker --listen 127.0.0.1:0             on a free port, which is printed")]
+  tandem broker --listen 127.0.0.1:0             on a free port, which is printed
+  tandem broker --auto-create-topics 4           topics exist once a client names them")]
 pub(super) struct BrokerArgs {
     /// The address to listen on; port 0 means any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9092")]
     pub listen: SocketAddr,
+    /// Create topics that clients name and that do not exist, with so many partitions.
+    #[arg(long, value_name = "PARTITIONS")]
+    pub auto_create_topics: Option<NonZeroU32>,
     /// End when standard input closes, so that the broker does not outlive its parent.
     #[arg(long)]
     pub until_eof: bool,
@@ -57,9 +62,9 @@ async fn serve(args: &BrokerArgs) -> Result<(), BrokerCommandError> {
     let system = BrokerCommandError::System;
     let interrupt = signal(SignalKind::interrupt()).map_err(system)?;
     let terminate = signal(SignalKind::terminate()).map_err(system)?;
-    let broker = Broker::bind(args.listen, BrokerSettings::default())
-        .await
-        .map_err(BrokerCommandError::Broker)?;
+    let settings =
+        BrokerSettings { auto_create: args.auto_create_topics, ..BrokerSettings::default() };
+    let broker = Broker::bind(args.listen, settings).await.map_err(BrokerCommandError::Broker)?;
     let line = serde_json::json!({ "listening": broker.address().to_string() });
     let mut out = io::stdout();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(system)?;

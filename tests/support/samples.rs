@@ -3,9 +3,16 @@
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
+use kafka_protocol::messages::delete_records_request::{
+    DeleteRecordsPartition, DeleteRecordsTopic,
+};
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
 use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
+use kafka_protocol::messages::describe_log_dirs_request::DescribableLogDirTopic;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+use kafka_protocol::messages::incremental_alter_configs_request::{
+    AlterConfigsResource, AlterableConfig,
+};
 use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
 use kafka_protocol::messages::leave_group_request::MemberIdentity;
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
@@ -20,11 +27,11 @@ use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProdu
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteGroupsRequest,
-    DeleteTopicsRequest, DescribeClusterRequest, DescribeConfigsRequest, DescribeGroupsRequest,
-    FetchRequest, FindCoordinatorRequest, GroupId, HeartbeatRequest, InitProducerIdRequest,
-    JoinGroupRequest, LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest,
-    OffsetCommitRequest, OffsetFetchRequest, ProduceRequest, RequestHeader, RequestKind,
-    SyncGroupRequest, TopicName,
+    DeleteRecordsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeConfigsRequest,
+    DescribeGroupsRequest, DescribeLogDirsRequest, FetchRequest, FindCoordinatorRequest, GroupId,
+    HeartbeatRequest, IncrementalAlterConfigsRequest, InitProducerIdRequest, JoinGroupRequest,
+    LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    OffsetFetchRequest, ProduceRequest, RequestHeader, RequestKind, SyncGroupRequest, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, StrBytes};
 use tandem::wire::number;
@@ -57,7 +64,12 @@ pub fn sample(key: ApiKey, version: i16) -> Option<RequestKind> {
         }
         ApiKey::Fetch => {
             let partitions = vec![FetchPartition::default().with_fetch_offset(9); 2];
-            let topic = FetchTopic::default().with_topic(topic()).with_partitions(partitions);
+            let named = FetchTopic::default().with_partitions(partitions);
+            let topic = if version < 13 {
+                named.with_topic(topic())
+            } else {
+                named.with_topic_id(uuid::Uuid::from_u128(7))
+            };
             RequestKind::Fetch(FetchRequest::default().with_topics(vec![topic]))
         }
         ApiKey::ListOffsets => {
@@ -190,6 +202,31 @@ fn admin(key: ApiKey, version: i16) -> Option<RequestKind> {
                 .with_configuration_keys(Some(vec![text("retention.ms")]));
             RequestKind::DescribeConfigs(
                 DescribeConfigsRequest::default().with_resources(vec![resource]),
+            )
+        }
+        ApiKey::DeleteRecords => {
+            let partition = DeleteRecordsPartition::default().with_offset(-1);
+            let topic =
+                DeleteRecordsTopic::default().with_name(topic()).with_partitions(vec![partition]);
+            RequestKind::DeleteRecords(DeleteRecordsRequest::default().with_topics(vec![topic]))
+        }
+        ApiKey::DescribeLogDirs => {
+            let topic = DescribableLogDirTopic::default().with_topic(topic());
+            let request = DescribeLogDirsRequest::default();
+            RequestKind::DescribeLogDirs(
+                request.with_topics(Some(vec![topic.with_partitions(vec![0, 1])])),
+            )
+        }
+        ApiKey::IncrementalAlterConfigs => {
+            let change = AlterableConfig::default()
+                .with_name(text("retention.ms"))
+                .with_value(Some(text("1000")));
+            let resource = AlterConfigsResource::default()
+                .with_resource_type(2)
+                .with_resource_name(text("ledger"))
+                .with_configs(vec![change]);
+            RequestKind::IncrementalAlterConfigs(
+                IncrementalAlterConfigsRequest::default().with_resources(vec![resource]),
             )
         }
         _ => return None,

@@ -11,6 +11,9 @@ use support::foreign::{Background, Broker, command, eventually, said};
 const VERSION: &str = "4.3.0";
 const TOPICS: &str = "org.apache.kafka.tools.TopicCommand";
 const GROUPS: &str = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand";
+const CONFIGS: &str = "kafka.admin.ConfigCommand";
+const DELETE_RECORDS: &str = "org.apache.kafka.tools.DeleteRecordsCommand";
+const LOG_DIRS: &str = "org.apache.kafka.tools.LogDirsCommand";
 const PRODUCER: &str = "org.apache.kafka.tools.ConsoleProducer";
 const CONSUMER: &str = "org.apache.kafka.tools.consumer.ConsoleConsumer";
 
@@ -53,7 +56,11 @@ fn consumer(broker: &Broker) -> Background {
     Background(consumer.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
-both_ways!(the_console_tools_create_produce_consume_and_delete, the_console_tools_see_a_rebalance,);
+both_ways!(
+    the_console_tools_create_produce_consume_and_delete,
+    the_console_tools_see_a_rebalance,
+    the_console_tools_change_settings_delete_records_and_measure_logs,
+);
 
 fn the_console_tools_create_produce_consume_and_delete(broker: &Broker) {
     let topics = |arguments: &[&str]| said(&mut java(broker, TOPICS, arguments), "");
@@ -112,4 +119,44 @@ fn the_console_tools_see_a_rebalance(broker: &Broker) {
     two.0.wait().unwrap();
     eventually("everything with one", || (shares() == [4]).then_some(()));
     drop(one);
+}
+
+fn the_console_tools_change_settings_delete_records_and_measure_logs(broker: &Broker) {
+    let create = ["--create", "--topic", "ledger", "--partitions", "1"];
+    said(&mut java(broker, TOPICS, &create), "");
+    let configs = |arguments: &[&str]| {
+        let of = ["--entity-type", "topics", "--entity-name", "ledger"];
+        said(&mut java(broker, CONFIGS, &[&of[..], arguments].concat()), "")
+    };
+    configs(&["--alter", "--add-config", "retention.ms=86400000,cleanup.policy=[compact,delete]"]);
+    let described = configs(&["--describe"]);
+    assert!(described.contains("retention.ms=86400000"), "{described}");
+    assert!(described.contains("cleanup.policy=compact,delete"), "{described}");
+    configs(&["--alter", "--delete-config", "retention.ms"]);
+    let described = configs(&["--describe"]);
+    assert!(!described.contains("retention.ms="), "{described}");
+
+    let line = "again and again\n";
+    let compressed = ["--topic", "ledger", "--compression-codec", "gzip"];
+    said(&mut java(broker, PRODUCER, &compressed), &line.repeat(1_000));
+    let measured = said(&mut java(broker, LOG_DIRS, &["--describe"]), "");
+    let json = measured.lines().find(|line| line.starts_with('{')).unwrap();
+    let json: serde_json::Value = serde_json::from_str(json).unwrap();
+    let folder = &json["brokers"][0]["logDirs"][0];
+    assert_eq!((&folder["error"], &folder["logDir"]), (&serde_json::Value::Null, &"memory".into()));
+    let size = folder["partitions"][0]["size"].as_u64().unwrap();
+    assert!((1..u64::try_from(line.len()).unwrap() * 500).contains(&size), "{measured}");
+
+    let wanted = tempfile::NamedTempFile::new().unwrap();
+    let from = serde_json::json!({
+        "version": 1,
+        "partitions": [{"topic": "ledger", "partition": 0, "offset": 990}],
+    });
+    std::fs::write(wanted.path(), from.to_string()).unwrap();
+    let file = ["--offset-json-file", wanted.path().to_str().unwrap()];
+    let deleted = said(&mut java(broker, DELETE_RECORDS, &file), "");
+    assert!(deleted.contains("low_watermark: 990"), "{deleted}");
+    let all = ["--topic", "ledger", "--from-beginning", "--max-messages", "10"];
+    let left = said(&mut java(broker, CONSUMER, &all), "");
+    assert_eq!(left.lines().filter(|one| *one == line.trim_end()).count(), 10, "{left}");
 }

@@ -5,6 +5,7 @@
 mod command;
 mod limits;
 mod support;
+mod topics;
 mod versions;
 
 use std::collections::BTreeSet;

@@ -61,7 +61,7 @@ impl Raw {
     }
 
     /// In the given version, or the newest that there is.
-    fn ask(&mut self, key: ApiKey, version: i16, body: &RequestKind) -> ResponseKind {
+    pub(crate) fn ask(&mut self, key: ApiKey, version: i16, body: &RequestKind) -> ResponseKind {
         let api = supported(number(key)).unwrap();
         let version = version.clamp(api.min, api.max);
         let mut frame = BytesMut::new();

@@ -1,6 +1,7 @@
 //! CreateTopics and DeleteTopics.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::create_topics_response::CreatableTopicResult;
@@ -75,15 +76,29 @@ impl State {
         result.with_topic_id(id)
     }
 
+    /// Creates a topic that a client wants, if the settings say so and there is room.
+    pub(super) fn auto_create(&mut self, name: &str) {
+        if self.settings.auto_create.is_none() {
+            return;
+        }
+        let width = self.width_by_default();
+        let fits = name.parse::<TopicName>().is_ok() && self.has_room_for(width);
+        if fits && self.topics.get(name).is_none() {
+            let id = self.unique();
+            tracing::info!(topic = %name, partitions = width, "A topic was created unasked.");
+            self.topics.insert(name.to_owned(), Topic::new(id, width, Config::default()));
+        }
+    }
+
     fn check(&self, topic: &CreatableTopic) -> Result<Accepted, Refusal> {
         let name = topic.name.as_str();
         if let Err(error) = name.parse::<TopicName>() {
             return Err((INVALID_TOPIC, error.to_string()));
         }
-        if self.topics.contains_key(name) {
+        if self.topics.get(name).is_some() {
             return Err((TOPIC_ALREADY_EXISTS, format!("Topic '{name}' already exists.")));
         }
-        let width = width(topic)?;
+        let width = width(topic, self.width_by_default())?;
         if !self.has_room_for(width) {
             return Err((POLICY_VIOLATION, "the broker holds no more partitions".to_owned()));
         }
@@ -93,6 +108,12 @@ impl State {
         });
         let config = Config::read(given.collect()).map_err(|why| (INVALID_CONFIG, why))?;
         Ok((width, config))
+    }
+
+    /// `num.partitions`.
+    pub(super) fn width_by_default(&self) -> usize {
+        let width = self.settings.auto_create.map_or(1, NonZeroU32::get);
+        usize::try_from(width).unwrap_or(usize::MAX)
     }
 
     /// Whether the broker can hold this many additional partitions.
@@ -114,9 +135,9 @@ impl State {
                 if name.is_some() { UNKNOWN_TOPIC_OR_PARTITION } else { UNKNOWN_TOPIC_ID };
             let found = match &name {
                 Some(name) => Some(name.to_string()),
-                None => self.topics.iter().find(|(_, t)| t.id == id).map(|(name, _)| name.clone()),
+                None => self.topics.name_of(id).map(str::to_owned),
             };
-            let gone = found.and_then(|name| self.topics.remove_entry(&name));
+            let gone = found.and_then(|name| self.topics.remove(&name));
             responses.push(match gone {
                 Some((name, topic)) => {
                     tracing::info!(topic = %name, "A topic was deleted.");
@@ -137,8 +158,8 @@ impl State {
     }
 }
 
-/// The requested number of partitions: a number, the default of one, or a list of assignments.
-fn width(topic: &CreatableTopic) -> Result<usize, Refusal> {
+/// The requested number of partitions: a number, the default, or a list of assignments.
+fn width(topic: &CreatableTopic, default: usize) -> Result<usize, Refusal> {
     let invalid = |why: &str| (INVALID_PARTITIONS, why.to_owned());
     if !topic.assignments.is_empty() {
         let here =
@@ -159,7 +180,7 @@ fn width(topic: &CreatableTopic) -> Result<usize, Refusal> {
         return Err((INVALID_REPLICATION_FACTOR, "there is one broker".to_owned()));
     }
     match topic.num_partitions {
-        -1 => Ok(1),
+        -1 => Ok(default),
         0 => Err(invalid("a topic has at least one partition")),
         partitions => {
             usize::try_from(partitions).map_err(|_| invalid("the number of partitions is negative"))

@@ -2,7 +2,7 @@
 //! here.
 
 use kafka_protocol::messages::api_versions_response::ApiVersion;
-use kafka_protocol::messages::{ApiVersionsResponse, RequestKind, ResponseKind};
+use kafka_protocol::messages::{ApiKey, ApiVersionsResponse, RequestKind, ResponseKind};
 
 use super::error::UNSUPPORTED_VERSION;
 use super::fetch;
@@ -10,7 +10,7 @@ use super::hub::Hub;
 use super::membership::{join_response, sync_response};
 use super::state::{Call, Caller, State};
 use crate::groups::ReplyBody;
-use crate::wire::{Request, SUPPORTED, number};
+use crate::wire::{Api, Request, SUPPORTED, number};
 use tandem_facts::time::{Mono, Wall};
 
 /// The answer, or none if the client wants none. No answer at all while the broker shuts down.
@@ -72,6 +72,11 @@ fn at_once(state: &mut State, call: &Call<'_>, request: RequestKind) -> Option<R
         Req::CreatePartitions(request) => Resp::CreatePartitions(state.create_partitions(request)),
         Req::DeleteTopics(request) => Resp::DeleteTopics(state.delete_topics(call, request)),
         Req::DescribeConfigs(request) => Resp::DescribeConfigs(state.describe_configs(request)),
+        Req::IncrementalAlterConfigs(request) => {
+            Resp::IncrementalAlterConfigs(state.alter_configs(request))
+        }
+        Req::DeleteRecords(request) => Resp::DeleteRecords(state.delete_records(request)),
+        Req::DescribeLogDirs(request) => Resp::DescribeLogDirs(state.describe_log_dirs(&request)),
         Req::InitProducerId(request) => Resp::InitProducerId(state.init_producer_id(&request)),
         _ => return None,
     })
@@ -81,10 +86,16 @@ fn api_versions() -> ApiVersionsResponse {
     let spoken = SUPPORTED.iter().map(|api| {
         ApiVersion::default()
             .with_api_key(number(api.key))
-            .with_min_version(api.min)
+            .with_min_version(advertised_min(*api))
             .with_max_version(api.max)
     });
     ApiVersionsResponse::default().with_api_keys(spoken.collect())
+}
+
+/// Kafka 4 lists Produce from version 0 on and refuses 0 to 2, and so does this broker: librdkafka
+/// before 2.8 does not compress if that is missing (KAFKA-18659).
+fn advertised_min(api: Api) -> i16 {
+    if api.key == ApiKey::Produce { 0 } else { api.min }
 }
 
 /// For a client that is newer than the broker.

@@ -11,7 +11,7 @@ use super::error::{INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION};
 use super::state::{NODE, State, text};
 use super::topic::{Config, KNOWN};
 
-const TOPIC: i8 = 2;
+pub(super) const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
 
 /// The source of a value, with Kafka's numbers. It must never be -1, on which librdkafka aborts.
@@ -64,7 +64,7 @@ impl State {
         let ms = |span: std::time::Duration| span.as_millis().to_string();
         let set = |name: &str, value: String| (name.to_owned(), value, Source::StaticBroker);
         vec![
-            set("auto.create.topics.enable", "false".to_owned()),
+            set("auto.create.topics.enable", self.settings.auto_create.is_some().to_string()),
             set("broker.id", NODE.to_string()),
             set("connections.max.idle.ms", ms(self.settings.idle)),
             set("default.replication.factor", "1".to_owned()),
@@ -76,7 +76,7 @@ impl State {
             set("log.retention.ms", ms(self.settings.retention)),
             set("message.max.bytes", self.settings.batch_bytes_max.to_string()),
             set("node.id", NODE.to_string()),
-            set("num.partitions", "1".to_owned()),
+            set("num.partitions", self.width_by_default().to_string()),
             set("offset.metadata.max.bytes", groups.offset_metadata_bytes_max.to_string()),
             set("offsets.topic.num.partitions", "50".to_owned()),
         ]

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use kafka_protocol::messages::fetch_request::FetchPartition;
+use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::fetch_response::{FetchableTopicResponse, PartitionData};
 use kafka_protocol::messages::{BrokerId, FetchRequest, FetchResponse};
 
-use super::error::{FETCH_SESSION_ID_NOT_FOUND, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION};
+use super::error::{
+    FETCH_SESSION_ID_NOT_FOUND, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
+};
 use super::hub::Hub;
 use super::log::Log;
 use super::state::{Call, Caller, State};
@@ -48,13 +50,14 @@ impl State {
         let least = usize::try_from(request.min_bytes).unwrap_or(0);
         let mut bytes = 0_usize;
         let wanted = || {
-            request.topics.iter().flat_map(|topic| {
-                topic.partitions.iter().map(move |requested| (topic.topic.as_str(), requested))
-            })
+            request
+                .topics
+                .iter()
+                .flat_map(|topic| topic.partitions.iter().map(move |requested| (topic, requested)))
         };
         // As in Kafka, a request for no partitions waits, too.
-        for (name, requested) in wanted() {
-            let Ok(log) = self.readable(name, requested) else { return true };
+        for (topic, requested) in wanted() {
+            let Ok(log) = self.readable(topic, requested) else { return true };
             let most = usize::try_from(requested.partition_max_bytes).unwrap_or(0);
             bytes = bytes.saturating_add(log.available(requested.fetch_offset, most.max(least)));
             if bytes >= least {
@@ -66,7 +69,8 @@ impl State {
 
     fn wait(&mut self, request: &FetchRequest, caller: &Caller) {
         for topic in &request.topics {
-            let Some(found) = self.topics.get_mut(topic.topic.as_str()) else { continue };
+            let Some(name) = self.name_of(topic).map(str::to_owned) else { continue };
+            let Some(found) = self.topics.get_mut(&name) else { continue };
             for requested in &topic.partitions {
                 if let Some(log) = found.log_mut(requested.partition) {
                     log.wait(caller.connection, &caller.wake);
@@ -82,7 +86,7 @@ impl State {
         for topic in &request.topics {
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for requested in &topic.partitions {
-                let found = self.readable(topic.topic.as_str(), requested);
+                let found = self.readable(topic, requested);
                 let data = data(requested, found, left, left == most);
                 let bytes = data.records.as_ref().map_or(0, Bytes::len);
                 left = left.saturating_sub(bytes);
@@ -91,13 +95,24 @@ impl State {
             topics.push(
                 FetchableTopicResponse::default()
                     .with_topic(topic.topic.clone())
+                    .with_topic_id(topic.topic_id)
                     .with_partitions(partitions),
             );
         }
         FetchResponse::default().with_responses(topics)
     }
 
-    fn readable(&self, name: &str, requested: &FetchPartition) -> Result<&Log, i16> {
+    /// The name of a topic. Since version 13 a request has the id instead.
+    fn name_of<'a>(&'a self, topic: &'a FetchTopic) -> Option<&'a str> {
+        if topic.topic_id.is_nil() {
+            Some(topic.topic.as_str())
+        } else {
+            self.topics.name_of(topic.topic_id)
+        }
+    }
+
+    fn readable(&self, topic: &FetchTopic, requested: &FetchPartition) -> Result<&Log, i16> {
+        let name = self.name_of(topic).ok_or(UNKNOWN_TOPIC_ID)?;
         let topic = self.topics.get(name).ok_or(UNKNOWN_TOPIC_OR_PARTITION)?;
         let log = topic.log(requested.partition).ok_or(UNKNOWN_TOPIC_OR_PARTITION)?;
         if (log.start()..=log.end()).contains(&requested.fetch_offset) {

@@ -28,8 +28,8 @@ impl State {
                 match found.and_then(|topic| topic.log(requested.partition_index)) {
                     Some(log) => {
                         let (stamp, offset) = look_up(log, requested.timestamp);
-                        // The field exists since version 4.
-                        let epoch = if call.version < 4 { -1 } else { 0 };
+                        // The field exists since version 4; without an offset there is none.
+                        let epoch = if call.version < 4 || offset < 0 { -1 } else { 0 };
                         response.with_timestamp(stamp).with_offset(offset).with_leader_epoch(epoch)
                     }
                     None => response.with_error_code(UNKNOWN_TOPIC_OR_PARTITION),

@@ -132,6 +132,15 @@ impl Log {
         Some((newest.stamp, newest.next - 1))
     }
 
+    /// Deletes the records before `offset`, which is at most the end. A batch stays as long as one
+    /// of its records does.
+    pub(super) fn start_at(&mut self, offset: i64) {
+        while self.batches.front().is_some_and(|batch| batch.next <= offset) {
+            self.drop_first();
+        }
+        self.start = self.start.max(offset);
+    }
+
     /// Drops batches from the start of the log whose timestamps are before `oldest`.
     pub(super) fn expire(&mut self, oldest: Wall) {
         while self.batches.front().is_some_and(|batch| batch.stamp < oldest) {

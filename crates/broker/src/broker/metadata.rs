@@ -11,7 +11,7 @@ use kafka_protocol::messages::{
 };
 
 use super::error::{
-    INVALID_REQUEST, INVALID_TOPIC, NONE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
+    INVALID_TOPIC, NONE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION,
 };
 use super::state::{Call, NODE, State, text};
 use super::topic::Topic;
@@ -21,7 +21,16 @@ use tandem_facts::ids::TopicName;
 const NO_OPERATIONS: i32 = i32::MIN;
 
 impl State {
-    pub(super) fn metadata(&self, call: &Call<'_>, request: &MetadataRequest) -> MetadataResponse {
+    pub(super) fn metadata(
+        &mut self,
+        call: &Call<'_>,
+        request: &MetadataRequest,
+    ) -> MetadataResponse {
+        // The field exists since version 4; before, every client wants it.
+        if request.allow_auto_topic_creation || call.version < 4 {
+            let names = request.topics.iter().flatten().filter_map(|topic| topic.name.as_deref());
+            names.for_each(|name| self.auto_create(name));
+        }
         // In version 0 an empty list requests all topics; since version 1 null does.
         let requested =
             request.topics.as_deref().filter(|list| call.version > 0 || !list.is_empty());
@@ -61,8 +70,8 @@ impl State {
     }
 
     fn by_id(&self, id: uuid::Uuid) -> MetadataResponseTopic {
-        let by_id = self.topics.iter().find(|(_, topic)| topic.id == id);
-        by_id.map_or_else(
+        let by_id = self.topics.name_of(id);
+        by_id.and_then(|name| Some((name, self.topics.get(name)?))).map_or_else(
             || unknown(UNKNOWN_TOPIC_ID).with_topic_id(id).with_name(None),
             |(name, topic)| found(name, topic),
         )
@@ -89,7 +98,7 @@ impl State {
 
 /// This broker coordinates all groups; there are no transactions.
 pub(super) fn find(call: &Call<'_>, request: &FindCoordinatorRequest) -> FindCoordinatorResponse {
-    let error = if request.key_type == 0 { NONE } else { INVALID_REQUEST };
+    let error = if request.key_type == 0 { NONE } else { UNSUPPORTED_VERSION };
     let (host, port) = if error == NONE { place(call) } else { (String::new(), -1) };
     let node = BrokerId(if error == NONE { NODE } else { -1 });
     if call.version < 4 {

@@ -6,22 +6,26 @@
 //!
 //! It is for first steps, tests and chaos experiments, and promises no durability: all data is in
 //! memory and lost at its end. It supports one broker, one replica and classic consumer groups, but
-//! no transactions, compaction, authentication or encryption. On the loopback it serves its owner
+//! no transactions, authentication or encryption. A topic with `cleanup.policy=compact` keeps all
+//! records, as Kafka may do as well until it compacts. On the loopback the broker serves its owner
 //! and root; on other addresses it serves every client that can reach it. [`BrokerSettings`] bounds
-//! all memory.
+//! all memory: above it, the oldest records go, those of compacted topics too.
 
 mod admin;
+mod alter;
 mod answer;
 mod budget;
 mod commits;
 mod configs;
 mod connection;
+mod delete_records;
 mod error;
 mod fetch;
 mod group_admin;
 mod hub;
 mod listing;
 mod log;
+mod log_dirs;
 mod membership;
 mod metadata;
 mod produce;
@@ -30,6 +34,7 @@ mod serve;
 mod settings;
 mod state;
 mod topic;
+mod topics;
 mod widen;
 
 pub use serve::{Broker, BrokerError};

@@ -7,8 +7,8 @@ use kafka_protocol::messages::{
 };
 
 use super::error::{
-    CORRUPT_MESSAGE, INVALID_RECORD, INVALID_REQUEST, INVALID_REQUIRED_ACKS, MESSAGE_TOO_LARGE,
-    UNKNOWN_TOPIC_OR_PARTITION,
+    CORRUPT_MESSAGE, INVALID_RECORD, INVALID_REQUIRED_ACKS, MESSAGE_TOO_LARGE,
+    UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION,
 };
 use super::producers::Verdict;
 use super::state::{Call, State};
@@ -84,7 +84,7 @@ impl State {
     ) -> InitProducerIdResponse {
         if request.transactional_id.is_some() {
             return InitProducerIdResponse::default()
-                .with_error_code(INVALID_REQUEST)
+                .with_error_code(UNSUPPORTED_VERSION)
                 .with_producer_id(ProducerId(-1))
                 .with_producer_epoch(-1);
         }

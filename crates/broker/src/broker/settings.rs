@@ -1,6 +1,7 @@
 //! The broker's settings, with defaults for tests on one machine.
 
 use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::groups;
@@ -21,6 +22,9 @@ pub struct BrokerSettings {
     pub partitions_max: usize,
     /// The greatest size of all logs together. Above it, the largest log loses its oldest batches.
     pub log_bytes_max: usize,
+    /// With so many partitions a topic is created when a client asks for its metadata and wants it
+    /// created: `auto.create.topics.enable` and `num.partitions`. None creates none.
+    pub auto_create: Option<NonZeroU32>,
     /// The default of the topic setting `max.message.bytes`.
     pub batch_bytes_max: usize,
     /// The default of the topic setting `retention.ms`.
@@ -42,6 +46,7 @@ impl Default for BrokerSettings {
             room_within: Duration::from_secs(10),
             partitions_max: 10_000,
             log_bytes_max: 256 << 20,
+            auto_create: None,
             batch_bytes_max: 1_048_588,
             retention: Duration::from_hours(168),
             idle: Duration::from_mins(10),

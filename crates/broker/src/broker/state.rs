@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::settings::BrokerSettings;
 use super::topic::Topic;
+use super::topics::Topics;
 use crate::groups::{Coordinator, ReplyBody, Token};
 use tandem_facts::time::{Mono, Wall};
 
@@ -42,7 +43,7 @@ pub(super) struct Caller {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) settings: BrokerSettings,
-    pub(super) topics: BTreeMap<String, Topic>,
+    pub(super) topics: Topics,
     pub(super) coordinator: Coordinator,
     pub(super) next_producer: i64,
     pub(super) cluster_id: String,
@@ -56,7 +57,7 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(settings: BrokerSettings) -> Self {
         let mut state = Self {
-            topics: BTreeMap::new(),
+            topics: Topics::default(),
             coordinator: Coordinator::new(settings.groups.clone()),
             next_producer: 1,
             cluster_id: String::new(),

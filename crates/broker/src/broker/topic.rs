@@ -1,6 +1,6 @@
 //! Topics: a width, settings, and a log per partition.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -8,10 +8,13 @@ use uuid::Uuid;
 use super::log::Log;
 use tandem_facts::time::Wall;
 
+/// The default of `cleanup.policy`.
+pub(super) const CLEANUP: &str = "delete";
+
 /// The topic settings of Kafka that this broker accepts, with their defaults. Settings that the
 /// code does not read have no effect.
 pub(super) const KNOWN: [(&str, &str); 24] = [
-    ("cleanup.policy", "delete"),
+    ("cleanup.policy", CLEANUP),
     ("compression.type", "producer"),
     ("delete.retention.ms", "86400000"),
     ("file.delete.delay.ms", "60000"),
@@ -44,6 +47,8 @@ pub(super) struct Config {
     pub(super) given: BTreeMap<String, String>,
     /// Whether the broker sets the timestamps.
     pub(super) log_append_time: bool,
+    /// Whether it is compacted and nothing is deleted for its age or size.
+    pub(super) keeps: bool,
     pub(super) retention: Option<Limit>,
     pub(super) retention_bytes: Option<usize>,
     pub(super) batch_bytes_max: Option<usize>,
@@ -85,7 +90,13 @@ impl Config {
                 "max.message.bytes" => {
                     config.batch_bytes_max = Some(value.parse().map_err(|_| wrong())?);
                 }
-                "cleanup.policy" if value != "delete" => return Err(wrong()),
+                "cleanup.policy" => {
+                    let policies: BTreeSet<&str> = value.split(',').map(str::trim).collect();
+                    if !policies.iter().all(|one| ["compact", CLEANUP].contains(one)) {
+                        return Err(wrong());
+                    }
+                    config.keeps = !policies.contains(CLEANUP);
+                }
                 name if !KNOWN.iter().any(|(known, _)| *known == name) => {
                     return Err(format!("Unknown topic config name: {name}"));
                 }
@@ -141,6 +152,9 @@ impl Topic {
 
     /// Drops batches that are too old or exceed the size limit.
     pub(super) fn retain(&mut self, now: Wall, default: Duration) {
+        if self.config.keeps {
+            return;
+        }
         let oldest = match self.config.retention.unwrap_or(Limit::For(default)) {
             Limit::Forever => None,
             Limit::For(span) => Some(Wall(

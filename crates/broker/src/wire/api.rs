@@ -26,11 +26,10 @@ const fn api(key: ApiKey, min: i16, max: i16, flexible: i16) -> Api {
     Api { key, min, max, flexible }
 }
 
-/// All supported APIs, by key. Fetch and Produce end before the versions that replace topic names
-/// by ids.
-pub const SUPPORTED: [Api; 21] = [
+/// All supported APIs, by key. Produce ends before the version that replaces topic names by ids.
+pub const SUPPORTED: [Api; 24] = [
     api(ApiKey::Produce, 3, 11, 9),
-    api(ApiKey::Fetch, 4, 12, 12),
+    api(ApiKey::Fetch, 4, 17, 12),
     api(ApiKey::ListOffsets, 1, 7, 6),
     api(ApiKey::Metadata, 0, 12, 9),
     api(ApiKey::OffsetCommit, 2, 9, 8),
@@ -45,10 +44,13 @@ pub const SUPPORTED: [Api; 21] = [
     api(ApiKey::ApiVersions, 0, 4, 3),
     api(ApiKey::CreateTopics, 2, 7, 5),
     api(ApiKey::DeleteTopics, 1, 6, 4),
+    api(ApiKey::DeleteRecords, 0, 2, 2),
     api(ApiKey::InitProducerId, 0, 5, 2),
     api(ApiKey::DescribeConfigs, 1, 4, 4),
+    api(ApiKey::DescribeLogDirs, 1, 4, 2),
     api(ApiKey::CreatePartitions, 0, 3, 2),
     api(ApiKey::DeleteGroups, 0, 2, 2),
+    api(ApiKey::IncrementalAlterConfigs, 0, 1, 1),
     api(ApiKey::DescribeCluster, 0, 2, 0),
 ];
 

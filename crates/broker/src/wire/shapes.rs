@@ -151,6 +151,14 @@ const DESCRIBE_CONFIGS: &[Field] =
 const CREATE_PARTITIONS: &[Field] =
     &[all(Many(&[all(Text), all(I32), all(Many(&[all(List(&I32))]))])), all(I32), all(BOOL)];
 
+const DELETE_RECORDS: &[Field] =
+    &[all(Many(&[all(Text), all(Many(&[all(I32), all(I64)]))])), all(I32)];
+
+const DESCRIBE_LOG_DIRS: &[Field] = &[all(Many(&[all(Text), all(List(&I32))]))];
+
+const INCREMENTAL_ALTER_CONFIGS: &[Field] =
+    &[all(Many(&[all(I8), all(Text), all(Many(&[all(Text), all(I8), all(Text)]))])), all(BOOL)];
+
 const DESCRIBE_GROUPS: &[Field] = &[all(List(&Text)), since(3, BOOL)];
 
 const LIST_GROUPS: &[Field] = &[since(4, List(&Text)), since(5, List(&Text))];
@@ -185,6 +193,9 @@ pub(super) const fn shape_of(key: ApiKey) -> Option<&'static [Field]> {
         ApiKey::DescribeConfigs => DESCRIBE_CONFIGS,
         ApiKey::CreatePartitions => CREATE_PARTITIONS,
         ApiKey::DeleteGroups => DELETE_GROUPS,
+        ApiKey::DeleteRecords => DELETE_RECORDS,
+        ApiKey::DescribeLogDirs => DESCRIBE_LOG_DIRS,
+        ApiKey::IncrementalAlterConfigs => INCREMENTAL_ALTER_CONFIGS,
         ApiKey::DescribeCluster => DESCRIBE_CLUSTER,
         _ => return None,
     })
