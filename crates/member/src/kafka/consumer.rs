@@ -56,6 +56,8 @@ pub struct Delivered {
 /// Collects assignment changes. The callback runs inside `poll`, on the polling thread, which then
 /// takes the changes: they are never more than those of one poll.
 struct Rebalances {
+    /// Whether the client is in the group.
+    subscribed: bool,
     state: Mutex<State>,
     errors: ErrorLog,
 }
@@ -72,10 +74,10 @@ impl Consumer {
     /// # Errors
     /// The client's refusal of its configuration or subscription.
     pub fn subscribe(cluster: &Cluster, settings: &ConsumerSettings) -> Result<Self, KafkaError> {
-        let consumer = Self::apart(cluster, settings)?;
+        let consumer = Self::new(cluster, settings, true)?;
         let refused = |source| cluster.refused(source);
         consumer.inner.subscribe(&[settings.topic.as_str()]).map_err(refused)?;
-        Ok(Self { subscribed: true, ..consumer })
+        Ok(consumer)
     }
 
     /// A consumer that is in no group and reads what it is made to [`hold`](Self::hold).
@@ -83,14 +85,23 @@ impl Consumer {
     /// # Errors
     /// The client's refusal of its configuration.
     pub fn apart(cluster: &Cluster, settings: &ConsumerSettings) -> Result<Self, KafkaError> {
+        Self::new(cluster, settings, false)
+    }
+
+    fn new(
+        cluster: &Cluster,
+        settings: &ConsumerSettings,
+        subscribed: bool,
+    ) -> Result<Self, KafkaError> {
         let refused = |source| cluster.refused(source);
         let (config, redaction) = cluster.consumer(settings)?;
-        let context = Rebalances { state: Mutex::default(), errors: ErrorLog::new(redaction) };
+        let errors = ErrorLog::new(redaction);
+        let context = Rebalances { subscribed, state: Mutex::default(), errors };
         let inner: BaseConsumer<Rebalances> =
             config.create_with_context(context).map_err(refused)?;
         let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
         let (topic, wake, direct) = (settings.topic.clone(), settings.wake, settings.direct);
-        let (subscribed, looked_up, woken) = (false, false, Mono::ZERO);
+        let (looked_up, woken) = (false, Mono::ZERO);
         let (reads, bell) = (BTreeSet::new(), None);
         Ok(Self {
             inner,
@@ -278,8 +289,11 @@ impl ConsumerContext for Rebalances {
     }
 
     fn main_queue_min_poll_interval(&self) -> rdkafka::util::Timeout {
-        // The default, one second, would delay the assignment changes.
-        rdkafka::util::Timeout::After(Duration::from_millis(5))
+        // The client's assignment changes come by way of its main queue, which wakes no thread. A
+        // client that is in no group has none, and a thousand members would spend two processors
+        // on looking for them.
+        let wait = if self.subscribed { Duration::from_millis(5) } else { Duration::from_secs(1) };
+        rdkafka::util::Timeout::After(wait)
     }
 }
 

@@ -14,6 +14,7 @@ mod log;
 mod mark;
 mod membership;
 mod own_access;
+mod polled;
 mod producer;
 mod properties;
 mod publisher;

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError as Error;
-use rdkafka::producer::{
-    BaseRecord, DeliveryResult, Producer as _, ProducerContext, ThreadedProducer,
-};
+use rdkafka::producer::{BaseRecord, DeliveryResult, Producer as _, ProducerContext};
 use rdkafka::{ClientContext, Message};
 
 use super::error_log::ErrorLog;
 use super::mark::Mark;
+use super::polled::Polled;
 use super::{Cluster, KafkaError};
 use tandem_facts::ids::{PartitionId, TopicName};
 use tandem_facts::time::{Mono, Wall};
@@ -21,7 +20,7 @@ use tandem_facts::time::{Mono, Wall};
 /// Publishes beacons on one topic. A separate thread serves the delivery reports: one poll per
 /// batch does not keep up with them.
 pub struct Producer {
-    inner: ThreadedProducer<Reports>,
+    inner: Polled<Reports>,
     topic: TopicName,
     deliveries: Arc<Deliveries>,
 }
@@ -50,8 +49,7 @@ impl Producer {
         let last = (0..width.get()).map(|_| AtomicU64::new(0)).collect();
         let deliveries = Arc::new(Deliveries { count: AtomicU64::new(0), last });
         let context = Reports(ErrorLog::new(redaction), Arc::clone(&deliveries));
-        let inner =
-            config.create_with_context(context).map_err(|source| cluster.refused(source))?;
+        let inner = Polled::start(&config, context).map_err(|source| cluster.refused(source))?;
         Ok(Self { inner, topic: topic.clone(), deliveries })
     }
 

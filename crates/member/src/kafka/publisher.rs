@@ -8,9 +8,10 @@ use std::time::Duration;
 use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError as Error;
-use rdkafka::producer::{BaseRecord, DeliveryResult, ProducerContext, ThreadedProducer};
+use rdkafka::producer::{BaseRecord, DeliveryResult, ProducerContext};
 
 use super::error_log::ErrorLog;
+use super::polled::Polled;
 use super::{Cluster, KafkaError};
 use tandem_facts::ids::TopicName;
 
@@ -21,7 +22,7 @@ const HANGS: Duration = Duration::from_secs(5);
 
 /// Publishes records on one topic, one after the other.
 pub struct Publisher {
-    inner: ThreadedProducer<Acks>,
+    inner: Polled<Acks>,
     cluster: Cluster,
     topic: TopicName,
     acks: Mutex<Receiver<Result<(), Error>>>,
@@ -43,7 +44,7 @@ impl Publisher {
         config.set("message.timeout.ms", WITHIN.as_millis().to_string());
         let (sender, acks) = sync_channel(1);
         let context = Acks(ErrorLog::quiet(redaction), sender);
-        let inner = config.create_with_context(context).map_err(|error| cluster.refused(error))?;
+        let inner = Polled::start(&config, context).map_err(|error| cluster.refused(error))?;
         let (cluster, topic) = (cluster.clone(), topic.clone());
         Ok(Self { inner, cluster, topic, acks: Mutex::new(acks) })
     }
