@@ -163,7 +163,7 @@ fn costs(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::
         f,
         "  a dry run of the experiment shows what the end of a pause or an isolation adds"
     )?;
-    writeln!(f, "    {:<11}{:<14}overlap", "", "gap")?;
+    writeln!(f, "    {:<11}{:<13} overlap", "", "gap")?;
     let bounds = &group.bounds;
     let brokers = plan.clusters.get(&group.cluster).is_some_and(|it| it.failover.is_some());
     let rows = [
@@ -177,7 +177,7 @@ fn costs(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::
     ];
     let rows = rows.into_iter().filter_map(|(fault, bound)| Some((fault, bound?)));
     for (fault, Bound { gap, overlap }) in rows {
-        writeln!(f, "    {fault:<11}{:<14}{}", range(gap), range(overlap))?;
+        writeln!(f, "    {fault:<11}{:<13} {}", range(gap), range(overlap))?;
     }
     match plan.clusters.get(&group.cluster) {
         Some(cluster) => {
@@ -197,7 +197,7 @@ fn outage(f: &mut fmt::Formatter<'_>, terms: &Terms, recall: Recall) -> fmt::Res
     let Bound { gap, overlap } = outage_bound(terms, long, recall);
     let more = ms(gap.high.get()) - ms(terms.threshold);
     let gap = format!("D {} {}", if more < 0 { '-' } else { '+' }, more.abs());
-    writeln!(f, "    {:<11}{gap:<14}{}", "cluster", range(overlap))
+    writeln!(f, "    {:<11}{gap:<13} {}", "cluster", range(overlap))
 }
 
 /// `0 a, e · 1 b`: each partition and its roles.
