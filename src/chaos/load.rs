@@ -112,11 +112,8 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
             // The mistake is in this file: it names a missing one.
             (None, Some(_)) => {
                 let origin = Cursor::of(&document).key("topology").origin();
-                let problem = Problem::at(origin, error.headline());
-                wrong(vec![match alike(&topology_path) {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                }])
+                let hint = error.problems().next().and_then(|problem| problem.hint.clone());
+                wrong(vec![Problem::at(origin, error.headline()).maybe_hint(hint)])
             }
             (Some(_), _) => error,
             (None, None) => error.hint(UNNAMED),
@@ -211,9 +208,10 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
             || unreadable("is not shipped; `tandem init --list` shows what is".to_owned());
         return text(path).map(str::to_owned).ok_or_else(missing);
     }
-    let file = File::open(path).map_err(|error| match alike(path) {
-        Some(hint) if error.kind() == ErrorKind::NotFound => cannot(error).hint(&hint),
-        Some(_) | None => cannot(error),
+    let file = File::open(path).map_err(|error| {
+        let hint = (error.kind() == ErrorKind::NotFound).then(|| alike(path)).flatten();
+        let error = cannot(error);
+        hint.map_or(error.clone(), |hint| error.hint(&hint))
     })?;
     if file.metadata().map_err(cannot)?.is_dir() {
         return Err(unreadable("is a directory; name a file".to_owned()));

@@ -74,11 +74,8 @@ impl Suite {
                 let there = named(path, Path::new(file));
                 if !is_file(&there) {
                     let message = format!("there is no file {}", shown(&there));
-                    let problem = Problem::at(place.key(key).origin(), message);
-                    problems.push(match alike(&there) {
-                        Some(alike) => problem.hint(alike),
-                        None => problem,
-                    });
+                    let origin = place.key(key).origin();
+                    problems.push(Problem::at(origin, message).maybe_hint(alike(&there)));
                 }
                 let inside = is_inside(&there);
                 *file = if inside { shown(&there) } else { there.display().to_string() };

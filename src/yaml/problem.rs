@@ -44,6 +44,12 @@ impl Problem {
         self
     }
 
+    /// The same, with a hint if there is one.
+    #[must_use]
+    pub fn maybe_hint(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+
     /// The same, without showing the text at the position.
     #[must_use]
     pub fn unshown(mut self) -> Self {

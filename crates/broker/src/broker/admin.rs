@@ -70,10 +70,15 @@ impl State {
         if validate_only {
             return result;
         }
+        result.with_topic_id(self.add(name, (width, config)))
+    }
+
+    /// Adds a topic that may be created. Returns its id.
+    fn add(&mut self, name: String, (width, config): Accepted) -> Uuid {
         let id = self.unique();
         tracing::info!(topic = %name, partitions = width, "A topic was created.");
         self.topics.insert(name, Topic::new(id, width, config));
-        result.with_topic_id(id)
+        id
     }
 
     /// Creates a topic that a client wants, if the settings say so and there is room.
@@ -84,9 +89,7 @@ impl State {
         let width = self.width_by_default();
         let fits = name.parse::<TopicName>().is_ok() && self.has_room_for(width);
         if fits && self.topics.get(name).is_none() {
-            let id = self.unique();
-            tracing::info!(topic = %name, partitions = width, "A topic was created unasked.");
-            self.topics.insert(name.to_owned(), Topic::new(id, width, Config::default()));
+            self.add(name.to_owned(), (width, Config::default()));
         }
     }
 
@@ -135,7 +138,7 @@ impl State {
                 if name.is_some() { UNKNOWN_TOPIC_OR_PARTITION } else { UNKNOWN_TOPIC_ID };
             let found = match &name {
                 Some(name) => Some(name.to_string()),
-                None => self.topics.name_of(id).map(str::to_owned),
+                None => self.topics.by_id(id).map(|(name, _)| name.to_owned()),
             };
             let gone = found.and_then(|name| self.topics.remove(&name));
             responses.push(match gone {

@@ -69,8 +69,12 @@ impl State {
 
     fn wait(&mut self, request: &FetchRequest, caller: &Caller) {
         for topic in &request.topics {
-            let Some(name) = self.name_of(topic).map(str::to_owned) else { continue };
-            let Some(found) = self.topics.get_mut(&name) else { continue };
+            let found = if is_by_id(topic) {
+                self.topics.by_id_mut(topic.topic_id)
+            } else {
+                self.topics.get_mut(topic.topic.as_str())
+            };
+            let Some(found) = found else { continue };
             for requested in &topic.partitions {
                 if let Some(log) = found.log_mut(requested.partition) {
                     log.wait(caller.connection, &caller.wake);
@@ -102,18 +106,12 @@ impl State {
         FetchResponse::default().with_responses(topics)
     }
 
-    /// The name of a topic. Since version 13 a request has the id instead.
-    fn name_of<'a>(&'a self, topic: &'a FetchTopic) -> Option<&'a str> {
-        if topic.topic_id.is_nil() {
-            Some(topic.topic.as_str())
-        } else {
-            self.topics.name_of(topic.topic_id)
-        }
-    }
-
     fn readable(&self, topic: &FetchTopic, requested: &FetchPartition) -> Result<&Log, i16> {
-        let name = self.name_of(topic).ok_or(UNKNOWN_TOPIC_ID)?;
-        let topic = self.topics.get(name).ok_or(UNKNOWN_TOPIC_OR_PARTITION)?;
+        let topic = if is_by_id(topic) {
+            self.topics.by_id(topic.topic_id).ok_or(UNKNOWN_TOPIC_ID)?.1
+        } else {
+            self.topics.get(topic.topic.as_str()).ok_or(UNKNOWN_TOPIC_OR_PARTITION)?
+        };
         let log = topic.log(requested.partition).ok_or(UNKNOWN_TOPIC_OR_PARTITION)?;
         if (log.start()..=log.end()).contains(&requested.fetch_offset) {
             Ok(log)
@@ -121,6 +119,11 @@ impl State {
             Err(OFFSET_OUT_OF_RANGE)
         }
     }
+}
+
+/// Since version 13 a request has the ids of topics instead of their names.
+fn is_by_id(topic: &FetchTopic) -> bool {
+    !topic.topic_id.is_nil()
 }
 
 /// The answer for one partition. The first batch of the first partition may exceed the limits.

@@ -70,8 +70,7 @@ impl State {
     }
 
     fn by_id(&self, id: uuid::Uuid) -> MetadataResponseTopic {
-        let by_id = self.topics.name_of(id);
-        by_id.and_then(|name| Some((name, self.topics.get(name)?))).map_or_else(
+        self.topics.by_id(id).map_or_else(
             || unknown(UNKNOWN_TOPIC_ID).with_topic_id(id).with_name(None),
             |(name, topic)| found(name, topic),
         )

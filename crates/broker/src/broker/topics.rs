@@ -21,9 +21,15 @@ impl Topics {
         self.topics.get_mut(name)
     }
 
-    /// The name of the topic with this id.
-    pub(super) fn name_of(&self, id: Uuid) -> Option<&str> {
-        self.names.get(&id).map(String::as_str)
+    /// The topic with this id, and its name.
+    pub(super) fn by_id(&self, id: Uuid) -> Option<(&str, &Topic)> {
+        let name = self.names.get(&id)?;
+        Some((name, self.topics.get(name)?))
+    }
+
+    /// The same, to be changed.
+    pub(super) fn by_id_mut(&mut self, id: Uuid) -> Option<&mut Topic> {
+        self.topics.get_mut(self.names.get(&id)?)
     }
 
     /// Adds a topic, whose name must be free.

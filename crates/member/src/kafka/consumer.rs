@@ -29,8 +29,6 @@ pub struct Consumer {
     life: String,
     wake: Duration,
     woken: Mono,
-    /// Whether the client itself is in the group.
-    subscribed: bool,
     /// Whether it was made to hold partitions before, so that it knows their leaders.
     looked_up: bool,
     topic: TopicName,
@@ -56,7 +54,7 @@ pub struct Delivered {
 /// Collects assignment changes. The callback runs inside `poll`, on the polling thread, which then
 /// takes the changes: they are never more than those of one poll.
 struct Rebalances {
-    /// Whether the client is in the group.
+    /// Whether the client itself is in the group.
     subscribed: bool,
     state: Mutex<State>,
     errors: ErrorLog,
@@ -103,19 +101,7 @@ impl Consumer {
         let (topic, wake, direct) = (settings.topic.clone(), settings.wake, settings.direct);
         let (looked_up, woken) = (false, Mono::ZERO);
         let (reads, bell) = (BTreeSet::new(), None);
-        Ok(Self {
-            inner,
-            bootstrap,
-            life,
-            wake,
-            woken,
-            subscribed,
-            looked_up,
-            topic,
-            direct,
-            reads,
-            bell,
-        })
+        Ok(Self { inner, bootstrap, life, wake, woken, looked_up, topic, direct, reads, bell })
     }
 
     /// From now on a ring ends a wait for messages, and a message rings.
@@ -123,6 +109,11 @@ impl Consumer {
         let rung = Arc::clone(bell);
         self.inner.set_nonempty_callback(move || rung.ring());
         self.bell = Some(Arc::clone(bell));
+    }
+
+    /// Whether the client itself is in the group.
+    fn is_subscribed(&self) -> bool {
+        self.inner.context().subscribed
     }
 
     /// Reads these partitions from now on, beside the one that it always reads: a new one from its
@@ -165,7 +156,7 @@ impl Consumer {
     pub fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Delivered>, KafkaError> {
         // The classic heartbeat has no timer of its own: librdkafka sends it when its main loop
         // wakes, by default about every 500 ms. A request for the assignment wakes the loop.
-        if self.subscribed && now.since(self.woken) >= self.wake {
+        if self.is_subscribed() && now.since(self.woken) >= self.wake {
             self.woken = now;
             let _woken: KafkaResult<TopicPartitionList> = self.inner.assignment();
         }
@@ -215,7 +206,7 @@ impl Consumer {
     /// Leaves the group, so that its partitions move at once. Closing can hang, so the caller has
     /// to bound it.
     pub fn leave(self) {
-        if self.subscribed {
+        if self.is_subscribed() {
             self.inner.unsubscribe();
         }
         drop(self.inner);
