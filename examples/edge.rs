@@ -17,6 +17,11 @@ use tandem_facts::ids::FaultId;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+/// What is open answers within this, however busy the host.
+const OPEN: Duration = Duration::from_secs(30);
+/// For so long it is tried to reach a broker that is cut off.
+const CUT: Duration = Duration::from_secs(1);
+
 /// An edge process takes orders and gives answers, one JSON object a line. Here it is a thread.
 struct Edges {
     orders: std::io::PipeWriter,
@@ -39,10 +44,10 @@ impl Edges {
     }
 }
 
-/// Whether a client reaches a broker at this address.
-fn reaches(bootstrap: &str) -> Result<bool, Box<dyn Error>> {
+/// Whether a client reaches a broker at this address within this time.
+fn reaches(bootstrap: &str, within: Duration) -> Result<bool, Box<dyn Error>> {
     let client: BaseConsumer = ClientConfig::new().set("bootstrap.servers", bootstrap).create()?;
-    Ok(client.fetch_metadata(None, Duration::from_secs(1)).is_ok())
+    Ok(client.fetch_metadata(None, within).is_ok())
 }
 
 #[tokio::main]
@@ -70,7 +75,7 @@ fn experiment(bootstrap: String) -> Result<Vec<String>, Box<dyn Error>> {
     let Answer::Opened { bootstrap: through, .. } = edges.ask(&open)? else {
         return Err("the edge does not open".into());
     };
-    let mut said = vec![format!("through {through}: {}", reaches(&through)?)];
+    let mut said = vec![format!("through {through}: {}", reaches(&through, OPEN)?)];
 
     let fault = FaultId::try_from("1.cut".to_owned())?;
     let rule = Rule {
@@ -81,8 +86,8 @@ fn experiment(bootstrap: String) -> Result<Vec<String>, Box<dyn Error>> {
         effect: Effect::Drop,
     };
     edges.ask(&EdgeCommand::Break { fault: fault.clone(), rule })?;
-    said.push(format!("cut: {}", reaches(&through)?));
+    said.push(format!("cut: {}", reaches(&through, CUT)?));
     edges.ask(&EdgeCommand::Heal { fault })?;
-    said.push(format!("healed: {}", reaches(&through)?));
+    said.push(format!("healed: {}", reaches(&through, OPEN)?));
     Ok(said)
 }

@@ -3,6 +3,8 @@
 It needs nothing but Python. The store is SQLite: a job is due each TICK seconds, and a run is a row.
 The row says which fence its scheduler had, and the store refuses a fence below one that it has seen:
 a scheduler that was stopped in the middle of its work, and wakes when another leads, writes nothing.
+If it was stopped in the middle of a write, it keeps SQLite's lock, and no other writes before it wakes;
+scheduler_postgres.py has a store whose clients hold no lock.
 
     tandem hold -f topologies/held.yaml --group p1 --name a --serve 127.0.0.1:7070 &
     python3 examples/scheduler.py http://127.0.0.1:7070 nightly jobs.db
@@ -59,15 +61,33 @@ def run_next(store, fence, name):
             store.execute("INSERT INTO runs VALUES (?, ?, ?)", (last + 1, fence, name))
 
 
+def turn(store, sidecar, role, name):
+    """Runs the next job if this scheduler leads."""
+    held = claim(sidecar, role)
+    if held is not None:
+        until, fence = held
+        if raise_fence(store, fence) and time.clock_gettime(time.CLOCK_BOOTTIME) < until:
+            run_next(store, fence, name)
+
+
+def unless_locked(step, *arguments):
+    """Takes a step; False if another kept the store locked, so that nothing was written."""
+    try:
+        step(*arguments)
+        return True
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
+        return False
+
+
 def main(sidecar, role, path, name):
-    store = sqlite3.connect(path, timeout=10, isolation_level=None)
-    store.executescript(TABLES)
+    store = sqlite3.connect(path, timeout=1, isolation_level=None)
+    while not unless_locked(store.executescript, TABLES):
+        time.sleep(TICK)
     while True:
-        held = claim(sidecar, role)
-        if held is not None:
-            until, fence = held
-            if raise_fence(store, fence) and time.clock_gettime(time.CLOCK_BOOTTIME) < until:
-                run_next(store, fence, name)
+        # Where it was locked, the next turn asks anew whether it leads.
+        unless_locked(turn, store, sidecar, role, name)
         time.sleep(TICK)
 
 

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::live::{Event, Live};
-use crate::observation::{Fact, What};
+use crate::observation::{Fact, RunEvent, What};
+use crate::roster::Roster;
 use crate::time::Mono;
 
 /// How many facts may wait in the inbox: those of fifty members in half a minute.
@@ -94,6 +95,12 @@ impl Fold {
         }
     }
 
+    /// Facts are missing, which the sender dropped.
+    pub fn miss(&self, facts: u64) {
+        let mut inbox = self.inbox();
+        inbox.missed = inbox.missed.saturating_add(facts);
+    }
+
     /// Adds a listener for everything from now on, until the run's last fact.
     pub fn listen(&self, listener: Listener) {
         self.folded().listeners.push(listener);
@@ -112,6 +119,16 @@ impl Fold {
             folded.live.handle_timeout(now);
             folded.publish();
         }
+    }
+
+    /// From now on facts are waited for so much longer; see [`Live::wait`].
+    pub fn wait(&self, behind: Duration) {
+        self.folded().live.wait(behind);
+    }
+
+    /// From `at` on this is the roster; see [`Live::change`].
+    pub fn change(&self, roster: impl Into<Roster>, at: Mono) {
+        self.folded().live.change(roster, at);
     }
 
     /// Called when the members are asked to leave: nothing counts from `at` on.
@@ -151,7 +168,7 @@ impl Folded {
         self.live.observe(fact);
         self.hear(Heard::Fact(fact));
         self.publish();
-        if let What::Ended { .. } = fact.what {
+        if let What::Run(RunEvent::Ended { .. }) = fact.what {
             self.live.finish(Mono::now());
             self.publish();
             self.listeners.clear();

@@ -27,12 +27,12 @@
 //! | `tandem-edge` | [`edge`] | the fault proxy: one edge per client and broker |
 //! | `tandem-member` | [`kafka`] | the only room that names rdkafka |
 //! | | [`tandem_member`] | one member, as a library |
-//! | `tandem-judge` | [`roster`], [`statistics`] | groups, members and roles; statistics of trials
-//! |
+//! | `tandem-judge` | [`roster`], [`statistics`] | groups, members, roles; statistics |
 //! | | [`timeline`], [`live`] | intervals from facts, after a run and live |
 //! | | [`verdict`] | verdict and numbers from intervals |
 //! | `tandem` | [`built`], [`yaml`] | the commit of the build; parsing of YAML with positions |
 //! | | [`slots`] | a listener with a bounded number of connections |
+//! | | `secured` | the TLS of members whose traffic passes through edges |
 //! | | [`topology`] | the topology, its plan, and the bounds |
 //! | | [`live_view`], [`html_report`] | the state of a topology; a run as one HTML file |
 //! | | [`journal`] | the append-only file with every fact |
@@ -40,6 +40,7 @@
 //! | | [`guard`] | a process that undoes a run when its controller is gone |
 //! | | [`telemetry`] | OpenTelemetry: traces, metrics and logs |
 //! | | [`status_socket`] | the socket of `tandem up` for its status and events |
+//! | | [`supervision`] | what a supervisor says, and who listens |
 //! | | [`member`] | a member as a process: its facts, its duty, its orders |
 //! | | [`controller`] | carries out the plan, and records what happens |
 //! | | [`hold`] | a program of the user holds a role |
@@ -78,6 +79,8 @@ pub use tandem_neli as neli;
 pub mod built;
 pub mod slots;
 
+mod secured;
+
 pub mod yaml;
 
 pub mod topology;
@@ -95,6 +98,7 @@ pub mod telemetry;
 pub mod external;
 pub mod member;
 pub mod status_socket;
+pub mod supervision;
 
 pub mod controller;
 

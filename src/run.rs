@@ -6,24 +6,28 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::chaos::{Arena, Played, Schedule, play};
-use crate::controller::{Fleet, Gate, Recorder};
+use crate::controller::{Fleet, Gate, Outside, Recorder};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::live::Live;
 use crate::observation::Outcome;
 use crate::time::Mono;
+use crate::topology::Plan;
 
 mod ending;
 mod error;
 mod intake;
 mod judged;
+mod judging;
 mod observe;
+mod on_up;
 mod pulse;
 mod recorded;
 mod replacing;
 mod request;
 mod stage;
 mod stopping;
+mod supervise;
 mod trial_cost;
 mod up;
 
@@ -31,15 +35,17 @@ use ending::Ending;
 pub use error::RunError;
 pub use judged::JudgedRun;
 pub use observe::observe;
+pub use on_up::{OnUp, run_on_up};
 use pulse::pulsed;
 pub use recorded::{JOURNAL_FILE, RecordedRun, read_run, reading};
 use replacing::Replacing;
 pub use request::{Milestone, OnMilestone, OnRecorder, RunRequest, TrialPlan};
 use stage::Stage;
 use stopping::Stopping;
+pub use supervise::{Charge, Ended, Surroundings, supervise};
 pub use trial_cost::TrialCost;
 use trial_cost::TrialCosts;
-pub use up::{Ended, Service, UpkeepRequest, keep_up};
+pub use up::{Adopted, Choice, OnLog, Service, UpkeepRequest, choose, keep_up};
 
 /// Runs an experiment and judges it. When it returns, the journal is in the request's folder, and
 /// every process that the run started has ended.
@@ -104,7 +110,9 @@ async fn disturb(
         plan,
         clusters,
         fleet,
+        outside: &Outside::default(),
         record,
+        mark: &|event| record.note(None, event),
         gate,
         guard,
         limits,
@@ -114,7 +122,8 @@ async fn disturb(
         struck,
         struck_brokers,
     };
-    let trials = play_all(request, &arena);
+    let play = async |number| play_one(request, &arena, number).await;
+    let trials = play_all(request, (plan, record, stop), play);
     let report = |trial| request.report_played(trial);
     tokio::pin!(trials);
     tokio::select! {
@@ -146,33 +155,49 @@ async fn trouble(request: &RunRequest, stage: &Stage, interrupt: &CancellationTo
     }
 }
 
-async fn play_all(request: &RunRequest, arena: &Arena<'_>) -> Ending {
+/// Plays trial after trial, until all are played or one ends the run.
+async fn play_all(
+    request: &RunRequest,
+    (plan, record, stop): (&Plan, &Recorder, &CancellationToken),
+    play: impl AsyncFn(TrialNumber) -> Result<(), Ending>,
+) -> Ending {
     let trials = &request.trials;
-    let until = trials.experiment.until.as_ref();
-    let mut stopping = Stopping::start(until, arena.plan, arena.record);
+    let mut stopping = Stopping::start(trials.experiment.until.as_ref(), plan, record);
     let rule = request.header.brief.disturbed;
-    let mut replacing = Replacing::new(rule, trials.count, arena.record);
+    let mut replacing = Replacing::new(rule, trials.count, record);
     let mut number = TrialNumber(0);
-    while let Some(next) = replacing.after(number, arena.stop).await {
+    while let Some(next) = replacing.after(number, stop).await {
         number = next;
         (request.on_milestone)(Milestone::Trial { number, of: replacing.of });
-        let schedule = Schedule::draw(&trials.experiment, arena.plan, request.header.seed, number);
-        match play(arena, &schedule, number, trials.within).await {
-            Ok(Played::Recovered) => {
-                if let Some(stopping) = &mut stopping
-                    && stopping
-                        .is_over_after((number, Mono::now()), &mut replacing, arena.stop)
-                        .await
-                {
-                    break;
-                }
-            }
-            Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),
-            Ok(Played::Unhealed(why)) => return (Outcome::Unhealed, Some(why)),
-            Ok(Played::Unrecovered(unsettled)) | Err(unsettled) => {
-                return (Outcome::Broken, Some(format!("trial {number}: {unsettled}")));
-            }
+        if let Err(ending) = play(number).await {
+            return ending;
+        }
+        if let Some(stopping) = &mut stopping
+            && stopping.is_over_after((number, Mono::now()), &mut replacing, stop).await
+        {
+            break;
         }
     }
     (Outcome::Completed, None)
+}
+
+/// Plays one trial.
+///
+/// # Errors
+/// It ends the run.
+async fn play_one(
+    request: &RunRequest,
+    arena: &Arena<'_>,
+    number: TrialNumber,
+) -> Result<(), Ending> {
+    let trials = &request.trials;
+    let schedule = Schedule::draw(&trials.experiment, arena.plan, request.header.seed, number);
+    match play(arena, &schedule, number, trials.within).await {
+        Ok(Played::Recovered) => Ok(()),
+        Ok(Played::Stopped) => Err((Outcome::Aborted, arena.exceeded.get().cloned())),
+        Ok(Played::Unhealed(why)) => Err((Outcome::Unhealed, Some(why))),
+        Ok(Played::Unrecovered(unsettled)) | Err(unsettled) => {
+            Err((Outcome::Broken, Some(format!("trial {number}: {unsettled}"))))
+        }
+    }
 }

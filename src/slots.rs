@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The wait after a connection could not be accepted.
@@ -27,6 +27,15 @@ impl Accepts for TcpListener {
     type Peer = SocketAddr;
 
     async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        Self::accept(self).await
+    }
+}
+
+impl Accepts for UnixListener {
+    type Stream = UnixStream;
+    type Peer = tokio::net::unix::SocketAddr;
+
+    async fn accept(&self) -> io::Result<(UnixStream, Self::Peer)> {
         Self::accept(self).await
     }
 }

@@ -9,9 +9,10 @@ use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use super::Lookout;
-use crate::controller::{Broker, Clusters, Fleet, Gate, Phase, Recorder, Slot};
+use crate::controller::{Broker, Clusters, Fleet, Gate, Outside, Phase, Recorder, Slot};
 use crate::guard::Guard;
 use crate::ids::{GroupName, Life, MemberId};
+use crate::observation::RunEvent;
 use crate::time::Mono;
 use crate::topology::{Allowance, Plan};
 use crate::verdict::Condition;
@@ -27,8 +28,12 @@ pub struct Arena<'a> {
     pub clusters: &'a Clusters,
     /// The members.
     pub fleet: &'a Fleet,
+    /// The members that Tandem did not start.
+    pub outside: &'a Outside,
     /// The journal of the run, and the live view of it.
     pub record: &'a Recorder,
+    /// Records where a trial begins and ends, for the journal by which the experiment is judged.
+    pub mark: &'a dyn Fn(RunEvent) -> Mono,
     /// Waits until every group has settled.
     pub gate: &'a Gate,
     /// Undoes faults if the run cannot.
@@ -121,13 +126,17 @@ impl Arena<'_> {
             if struck.contains(member) {
                 return Err(FaultError::Taken(member.to_string()));
             }
-            let slot = self.fleet.slot(member).filter(|slot| slot.process().is_some());
+            let slot = self.slot(member).filter(|slot| slot.is_taken());
             let slot = slot.ok_or_else(|| FaultError::Absent(member.clone()))?;
-            Ok(Victim { slot: Arc::clone(slot), life: slot.life() })
+            Ok(Victim { life: slot.life(), slot })
         };
         let victims: Vec<Victim> = members.iter().map(victim).collect::<Result<_, _>>()?;
         struck.extend(members.iter().cloned());
         Ok(victims)
+    }
+
+    fn slot(&self, member: &MemberId) -> Option<Arc<Slot>> {
+        self.fleet.slot(member).or_else(|| self.outside.slot(member))
     }
 
     /// Reserves brokers: all, or none.
@@ -171,8 +180,8 @@ impl Arena<'_> {
         let mut hit = 0;
         for (name, group) in &self.plan.groups {
             let down = group.members.iter().filter(|member| {
-                let running = |slot: &Arc<Slot>| slot.state().phase == Phase::Running;
-                struck.contains(*member) || !self.fleet.slot(member).is_some_and(running)
+                let running = |slot: Arc<Slot>| slot.state().phase == Phase::Running;
+                struck.contains(*member) || !self.slot(member).is_some_and(running)
             });
             let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
             let (down, all) = (number(down.count()), number(group.members.len()));

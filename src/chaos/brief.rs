@@ -14,7 +14,7 @@ use super::series::SLACK;
 use super::{Experiment, Pick, Series, Step, Storm, Target, Trigger};
 use crate::ids::GroupName;
 use crate::time::Span;
-use crate::topology::{Allowance, Plan};
+use crate::topology::{Allowance, Plan, UNLIMITED};
 use crate::verdict::{Brief, Limits};
 
 /// The time from when a step is due until it is known to be in force.
@@ -83,8 +83,9 @@ fn sum(costs: impl Iterator<Item = Duration>) -> Duration {
     costs.fold(Duration::ZERO, Duration::saturating_add)
 }
 
+/// A cost that is known. What only the end of a fault ends stays unlimited after an addition.
 fn known(cost: Duration) -> Option<Span> {
-    (cost != Duration::MAX).then_some(Span(cost))
+    (cost != Duration::MAX).then_some(Span(cost.min(UNLIMITED)))
 }
 
 fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {

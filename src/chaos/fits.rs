@@ -4,7 +4,8 @@
 mod bounded;
 mod far;
 mod limited;
-mod over_etcd;
+mod twins;
+mod without_brokers;
 
 use std::collections::BTreeSet;
 
@@ -20,9 +21,13 @@ use crate::yaml::{Cursor, Node, Problem, choices};
 pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Problem> {
     let root = Cursor::of(document);
     let mut problems = Vec::new();
-    if let Some((name, _)) = plan.groups.iter().find(|(_, group)| !group.is_started()) {
+    if let Some((name, _)) = plan.groups.iter().find(|(_, group)| group.members.is_empty()) {
         let message = format!("group `{name}` has no member that an experiment may hit");
-        let hint = format!("have Tandem start some: --set groups.{name}.launch=tandem");
+        let hint = if plan.groups.get(name).is_some_and(PlannedGroup::takes_orders) {
+            "start some with `tandem hold`, and hit them with `chaos run --on`".to_owned()
+        } else {
+            format!("have Tandem start some: --set groups.{name}.launch=tandem")
+        };
         return vec![Problem::at(root.origin(), message).hint(hint)];
     }
     for (index, step) in experiment.method.iter().enumerate() {
@@ -35,7 +40,8 @@ pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Proble
             && problems.len() == known
         {
             for strike in step.fault.strikes() {
-                problems.extend(over_etcd::problem(target, plan, place));
+                problems.extend(without_brokers::problem(target, plan, place));
+                problems.extend(twins::problem(&strike, target, plan, place));
                 let network = strike.network();
                 problems.extend(network.iter().flat_map(|it| far::fits(it, target, plan, place)));
             }
@@ -225,6 +231,11 @@ fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
     )
 }
 
+/// Whether it is a group that elects among its members.
+fn manned_alone(name: &GroupName, plan: &Plan) -> bool {
+    plan.groups.get(name).is_some_and(|group| plan.elects_alone(group))
+}
+
 fn no_group(name: &str, plan: &Plan, place: Cursor<'_>) -> Problem {
     Problem::at(place.origin(), format!("there is no group `{name}`"))
         .hint(choices(name, plan.groups.keys().map(GroupName::as_str)))
@@ -242,7 +253,8 @@ fn no_host(host: Option<&HostName>, hosts: &BTreeSet<HostName>, place: Cursor<'_
 
 /// A cluster without groups.
 fn no_cluster(name: &ClusterName, plan: &Plan, place: Cursor<'_>) -> Problem {
-    let used: BTreeSet<_> = plan.groups.values().map(|group| group.cluster.as_str()).collect();
+    let with = plan.groups.values().filter(|group| !plan.elects_alone(group));
+    let used: BTreeSet<_> = with.map(|group| group.cluster.as_str()).collect();
     Problem::at(place.origin(), format!("no group is on a cluster `{name}`"))
         .hint(choices(name.as_str(), used))
 }

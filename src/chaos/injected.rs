@@ -10,7 +10,7 @@ use super::arena::{Arena, FaultError, Victim};
 use super::faults::{How, brokers};
 use super::{AnyFault, Kind};
 use crate::ids::{FaultId, Life};
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::time::Mono;
 
 /// How a fault is injected into members, and healed. A heal also undoes a partial injection.
@@ -63,24 +63,24 @@ impl Case<'_> {
 
     /// Records that the fault is in force.
     pub(super) fn in_force(&self, life: Option<&Life>) -> Mono {
-        self.arena.record.note(life, What::FaultInForce { fault: self.fault.clone() })
+        self.arena.record.note(life, RunEvent::FaultInForce { fault: self.fault.clone() })
     }
 
     /// Records that the fault was in force at `t`.
     pub(super) fn in_force_at(&self, t: Mono, victim: &Victim) {
-        let fact = What::FaultInForce { fault: self.fault.clone() };
-        self.arena.record.note_at(t, Some(&victim.life), fact);
+        let event = RunEvent::FaultInForce { fault: self.fault.clone() };
+        self.arena.record.note_at(t, Some(&victim.life), event);
     }
 
     /// Records that the fault is gone.
     pub(super) fn healed(&self, life: Option<&Life>) {
-        self.arena.record.note(life, What::FaultHealed { fault: self.fault.clone() });
+        self.arena.record.note(life, RunEvent::FaultHealed { fault: self.fault.clone() });
     }
 
     /// Records that the fault was gone at `t`.
     pub(super) fn healed_at(&self, t: Mono, victim: &Victim) {
-        let fact = What::FaultHealed { fault: self.fault.clone() };
-        self.arena.record.note_at(t, Some(&victim.life), fact);
+        let event = RunEvent::FaultHealed { fault: self.fault.clone() };
+        self.arena.record.note_at(t, Some(&victim.life), event);
     }
 
     /// Records that the fault is about to be injected into a broker.

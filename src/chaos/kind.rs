@@ -4,7 +4,7 @@ use super::Kind;
 use super::faults::Targets;
 use crate::controller::Broker;
 use crate::ids::FaultId;
-use crate::observation::What;
+use crate::observation::RunEvent;
 
 impl Kind {
     /// Whether the fault is a series: many strikes, each with its own name.
@@ -32,8 +32,8 @@ impl Kind {
 
     /// The fact that the fault is about to be injected: into a life, into a broker, or without a
     /// victim.
-    pub(super) fn asked(self, fault: &FaultId, broker: Option<&Broker>) -> What {
-        What::FaultAsked {
+    pub(super) fn asked(self, fault: &FaultId, broker: Option<&Broker>) -> RunEvent {
+        RunEvent::FaultAsked {
             fault: fault.clone(),
             kind: self.as_str().to_owned(),
             class: self.word().class,
@@ -43,8 +43,8 @@ impl Kind {
     }
 
     /// The fact that the fault could not be injected, or not healed.
-    pub(super) fn failed(self, fault: &FaultId, why: String) -> What {
+    pub(super) fn failed(self, fault: &FaultId, why: String) -> RunEvent {
         let (kind, class) = (self.as_str().to_owned(), self.word().class);
-        What::FaultFailed { fault: fault.clone(), kind, class, why }
+        RunEvent::FaultFailed { fault: fault.clone(), kind, class, why }
     }
 }

@@ -140,7 +140,7 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
 }
 
 /// The steps that need a permission which the user has not given.
-fn refused(experiment: &Experiment, document: &Node, allowed: &Allowed) -> Vec<Problem> {
+pub(super) fn refused(experiment: &Experiment, document: &Node, allowed: &Allowed) -> Vec<Problem> {
     let place = Cursor::of(document).key("method");
     let mut refused = Vec::new();
     for (index, step) in experiment.method.iter().enumerate() {

@@ -13,6 +13,7 @@ mod kind;
 mod load;
 mod lookout;
 mod network_words;
+mod on_up;
 mod preview;
 mod reading;
 mod resolve;
@@ -42,6 +43,7 @@ pub use load::{
     Allowed, Choice, Prepared, TOPOLOGY, load, load_chosen, load_topology, read_text, shown,
 };
 pub use lookout::Lookout;
+pub use on_up::{load_on, read_on, with_outside};
 pub use preview::{Preview, StepCost, StepPreview, StrikePreview, TrialPreview, UntilPreview};
 pub use reading::experiment;
 pub use resolve::{Brokers, Sight, Unresolved};

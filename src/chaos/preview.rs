@@ -189,7 +189,7 @@ impl StepPreview {
             step: step.id.clone(),
             fault: step.fault.kind().as_str(),
             due,
-            does: step.fault.describe(),
+            does: step.fault.describe_for(target, plan),
             to: target.map(|target| step.describe_for(target)),
             candidates: target.map(|target| target.candidates(plan)).unwrap_or_default(),
             undo: step.fault.describe_undo(target, plan),
@@ -233,6 +233,20 @@ fn starts(plan: &Plan) -> Vec<String> {
         let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
         if plan.etcd_of(group).is_some() {
             starts.push(format!("{name}: {} over etcd, cluster {cluster}", members.join(", ")));
+            continue;
+        }
+        if plan.is_over_nats(group) {
+            starts.push(format!("{name}: {} over NATS, cluster {cluster}", members.join(", ")));
+            continue;
+        }
+        if plan.zookeeper_of(group).is_some() {
+            let members = members.join(", ");
+            starts.push(format!("{name}: {members} over ZooKeeper, cluster {cluster}"));
+            continue;
+        }
+        if let Some(electorate) = plan.electorate_of(group) {
+            let (members, by) = (members.join(", "), electorate.election);
+            starts.push(format!("{name}: {members} among themselves, by {by}"));
             continue;
         }
         starts.push(format!(

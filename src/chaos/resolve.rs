@@ -65,6 +65,8 @@ impl Target {
     #[must_use]
     pub fn groups(&self, plan: &Plan) -> BTreeSet<GroupName> {
         let all = || plan.groups.keys().cloned().collect();
+        // Of the others there are no brokers.
+        let on_kafka = || plan.groups_where(|group| plan.is_on_kafka(group));
         match self {
             Self::Member(member) => plan.group_of(member).cloned().into_iter().collect(),
             Self::Host(Some(host)) => plan.groups_where(|group| group.host.as_ref() == Some(host)),
@@ -77,11 +79,10 @@ impl Target {
             Self::LeaderOf { group: Some(group), .. } | Self::Group { group: Some(group), .. } => {
                 [group.clone()].into()
             }
-            Self::LeaderOf { group: None, .. }
-            | Self::Group { group: None, .. }
-            | Self::Coordinator { group: None }
+            Self::LeaderOf { group: None, .. } | Self::Group { group: None, .. } => all(),
+            Self::Coordinator { group: None }
             | Self::Leading { group: None, .. }
-            | Self::Brokers { cluster: None } => all(),
+            | Self::Brokers { cluster: None } => on_kafka(),
             // The broker also serves the other groups of its cluster.
             Self::Coordinator { group: Some(group) } | Self::Leading { group: Some(group), .. } => {
                 plan.beside(group)
@@ -162,7 +163,8 @@ impl Target {
     #[must_use]
     pub fn brokers(&self, plan: &Plan, seed: u64) -> Option<Brokers> {
         let mut chance = ChaCha12Rng::seed_from_u64(seed);
-        let mut any = || shuffled(plan.groups.keys().cloned(), &mut chance).pop();
+        let on_kafka = || plan.groups.iter().filter(|(_, group)| plan.is_on_kafka(group));
+        let mut any = || shuffled(on_kafka().map(|(name, _)| name.clone()), &mut chance).pop();
         match self {
             Self::Coordinator { group } => group.clone().or_else(any).map(Brokers::CoordinatorOf),
             Self::Leading { role, group } => {
@@ -175,7 +177,7 @@ impl Target {
                 Some(Brokers::LeaderOf(group, partition))
             }
             Self::Brokers { cluster } => {
-                let used = plan.groups.values().map(|group| group.cluster.clone());
+                let used = on_kafka().map(|(_, group)| group.cluster.clone());
                 let used: BTreeSet<ClusterName> = used.collect();
                 let any = || shuffled(used, &mut chance).pop();
                 cluster.clone().or_else(any).map(Brokers::AllOf)

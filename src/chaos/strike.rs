@@ -13,7 +13,7 @@ use super::injected::Injected;
 use super::{Strike, Target};
 use crate::controller::Broker;
 use crate::ids::{FaultId, GroupName, StepId, TrialNumber};
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::telemetry::names;
 use crate::time::{Mono, Span};
 
@@ -182,7 +182,7 @@ fn strike_across(
     };
     let victims = u32::try_from(victims).unwrap_or(u32::MAX);
     let skew_ns = u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX);
-    arena.record.note(None, What::Struck { fault: fault.clone(), victims, skew_ns });
+    arena.record.note(None, RunEvent::Struck { fault: fault.clone(), victims, skew_ns });
     let within = across.within;
     (skew > within.get())
         .then(|| format!("its victims were hit {skew:?} apart, more than {within}"))

@@ -10,7 +10,7 @@ use super::arena::Arena;
 use super::strike::{InForce, Progress, strike};
 use crate::controller::Unsettled;
 use crate::ids::TrialNumber;
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::time::Mono;
 
 /// How a trial ended.
@@ -41,7 +41,7 @@ pub async fn play(
         () = arena.stop.cancelled() => return Ok(Played::Stopped),
         gate = arena.gate.settled(within) => gate?,
     }
-    let began = arena.record.note(None, What::TrialBegan { trial });
+    let began = (arena.mark)(RunEvent::TrialBegan { trial });
     let played = tokio::select! {
         biased;
         never = arena.look_out() => match never {},
@@ -54,7 +54,7 @@ pub async fn play(
         Played::Unrecovered(_) | Played::Unhealed(_) => Some(false),
         Played::Stopped => None,
     };
-    arena.record.note(None, What::TrialEnded { trial, recovered });
+    (arena.mark)(RunEvent::TrialEnded { trial, recovered });
     Ok(played)
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -28,6 +29,9 @@ pub(super) struct BrokerArgs {
     /// Create topics that clients name and that do not exist, with so many partitions.
     #[arg(long, value_name = "PARTITIONS")]
     pub auto_create_topics: Option<NonZeroU32>,
+    /// Keep the fences of exclusive groups in this file, so that they go on rising after a restart.
+    #[arg(long, value_name = "FILE")]
+    pub fences: Option<PathBuf>,
     /// End when standard input closes, so that the broker does not outlive its parent.
     #[arg(long)]
     pub until_eof: bool,
@@ -62,8 +66,11 @@ async fn serve(args: &BrokerArgs) -> Result<(), BrokerCommandError> {
     let system = BrokerCommandError::System;
     let interrupt = signal(SignalKind::interrupt()).map_err(system)?;
     let terminate = signal(SignalKind::terminate()).map_err(system)?;
-    let settings =
-        BrokerSettings { auto_create: args.auto_create_topics, ..BrokerSettings::default() };
+    let settings = BrokerSettings {
+        auto_create: args.auto_create_topics,
+        fences: args.fences.clone(),
+        ..BrokerSettings::default()
+    };
     let broker = Broker::bind(args.listen, settings).await.map_err(BrokerCommandError::Broker)?;
     let line = serde_json::json!({ "listening": broker.address().to_string() });
     let mut out = io::stdout();

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use crate::chaos::{Kind, Need};
 use crate::controller::Broker;
 use crate::guard::{Rehearsal, rehearse};
-use crate::topology::{Address, Plan};
+use crate::topology::{Plan, PlannedCluster};
 
 /// What this machine can do, as tested.
 pub(super) struct Machine {
@@ -60,7 +60,7 @@ impl Machine {
 
 /// Whether brokers can be killed: embedded ones, and those in the state file of `deploy/kafka/up`.
 fn brokers(plan: Option<&Plan>) -> Result<String, String> {
-    let outlives = |plan: &Plan| plan.clusters.values().any(|it| it.address != Address::Embedded);
+    let outlives = |plan: &Plan| plan.clusters.values().any(PlannedCluster::outlives_runs);
     if plan.is_some_and(|plan| !outlives(plan)) {
         return Ok("embedded brokers are the run's own".to_owned());
     }

@@ -11,14 +11,17 @@ use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
 use super::signals::Interrupt;
-use super::{Failure, Output, log_to_stderr};
+use super::{Failure, Output, chaos_on, log_lines, log_to_stderr};
 use crate::built::Built;
 use crate::chaos::{Allowed, Choice, Permission, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
+use crate::ids::TopologyName;
 use crate::journal::{Header, VERSION};
-use crate::run::{JudgedRun, RunError, RunRequest, TrialPlan, run as play_request};
+use crate::run::{
+    JudgedRun, OnUp, RunError, RunRequest, TrialPlan, run as play_request, run_on_up,
+};
 use crate::telemetry::Live;
-use crate::time::{Mono, Span, Wall};
+use crate::time::{Mono, Wall};
 use crate::verdict::Exit;
 use crate::yaml::Override;
 
@@ -37,6 +40,10 @@ pub(super) enum Chaos {
 /// report.html, a page for a browser. Ctrl-C ends the run early and heals its faults. If the run is
 /// killed, or stopped (Ctrl-Z) for three seconds, its guard undoes everything. What earlier runs
 /// left, if they were killed together with their guards, is undone first; see `tandem halt`.
+///
+/// With --on it starts and stops nothing: the supervisor of `tandem up` injects the faults into its
+/// members, within the topology's `limits`, and so that a leader is left. It heals them when this
+/// command ends, is killed, or says nothing for three seconds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,6 +51,7 @@ Examples:
   tandem chaos run chaos/kill-leader.yaml -f topologies/trio.yaml --trials 30
   tandem chaos run chaos/pause-leader.yaml --set defaults.session=300ms -o json
   tandem chaos run chaos/lose-a-cluster.yaml --dry-run
+  tandem chaos run chaos/kill-leader.yaml --on duo
   tandem chaos run chaos/kill-leader.yaml --junit reports/kill-leader.xml")]
 pub(super) struct RunArgs {
     /// The experiment.
@@ -51,6 +59,10 @@ pub(super) struct RunArgs {
     /// The topology [default: the one that the experiment names, or topologies/duo.yaml].
     #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
     topology: Option<PathBuf>,
+    /// Run it on the topology of this name that `tandem up` keeps up on this machine. The topology
+    /// stays up.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["topology", "overrides", "keep"])]
+    on: Option<TopologyName>,
     /// Replace one value of the topology; can be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
@@ -93,7 +105,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let settings = args.otlp.settings()?;
     let (interval, grafana) = (interval()?, args.grafana.grafana()?);
     let live = Live::default();
-    log_to_stderr(settings.is_some().then(|| live.layer()));
+    log_to_stderr(log_lines::OWN, settings.is_some().then(|| live.layer()));
     let choice = Choice {
         topology: args.topology.clone(),
         overrides: args.overrides.clone(),
@@ -105,8 +117,12 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             false => Allowed::by(&[(args.allow_exec, Permission::Exec)]),
         },
     };
-    let prepared = load(&args.experiment, &choice)
-        .map_err(|error| Failure::text(Exit::Invalid, error.to_string()))?;
+    let found = args.on.as_ref().map(chaos_on::find).transpose()?;
+    let prepared = match &found {
+        Some(found) => chaos_on::load(found, &args.experiment, &choice),
+        None => load(&args.experiment, &choice),
+    };
+    let prepared = prepared.map_err(|error| Failure::text(Exit::Invalid, error.to_string()))?;
     name_shipped(args, &prepared);
     heal_remains();
     if args.dry_run {
@@ -120,7 +136,9 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             Ok(()) | Err(_) => Ok(Exit::Pass),
         };
     }
-    duties_are_there(&prepared.plan)?;
+    if found.is_none() {
+        duties_are_there(&prepared.plan)?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -135,7 +153,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         settings.map(|settings| Sending::start(&settings, &request.header, live)).transpose()?;
     request.on_recorder = Sending::on_recorder(sending.as_ref());
     metering.follow(&mut request.on_recorder);
-    let played = runtime.block_on(play(&request));
+    let on = found.as_ref().map(|found| OnUp { found, exec: args.allow_exec });
+    let played = runtime.block_on(play(&request, on.as_ref()));
     // Do not wait for blocking calls of Kafka clients.
     runtime.shutdown_background();
     let judged = played?;
@@ -189,16 +208,7 @@ pub(super) fn heal_remains() {
 fn request(args: &RunArgs, prepared: Prepared, program: PathBuf) -> RunRequest {
     let (zero, zero_wall) = (Mono::now(), Wall::now());
     let name = format!("{}-{}", prepared.experiment.name, utc(zero_wall));
-    let threshold = prepared.plan.groups.values().map(|group| group.pace.threshold.get()).max();
-    let usual = Span::ms(30_000).get() + 3 * threshold.unwrap_or_default();
-    let limits = prepared.experiment.limits.or(prepared.plan.limits);
-    let trials = TrialPlan {
-        count: prepared.experiment.trials,
-        settled: prepared.experiment.steady.settled.get(),
-        within: prepared.experiment.recover.map_or(usual, Span::get),
-        time_limit: limits.time.map(Span::get),
-        experiment: prepared.experiment,
-    };
+    let trials = TrialPlan::of(prepared.experiment, &prepared.plan);
     let header = Header {
         journal: VERSION,
         tandem: env!("CARGO_PKG_VERSION").to_owned(),
@@ -214,7 +224,8 @@ fn request(args: &RunArgs, prepared: Prepared, program: PathBuf) -> RunRequest {
         brief: prepared.brief,
         part: None,
     };
-    let progress = Progress::new(trials.count, parts(&header.plan));
+    let parts = if args.on.is_some() { "to watch the members" } else { parts(&header.plan) };
+    let progress = Progress::new(trials.count, parts);
     RunRequest {
         header,
         trials,
@@ -237,10 +248,14 @@ pub(super) fn utc(at: Wall) -> String {
     time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
 }
 
-async fn play(request: &RunRequest) -> Result<JudgedRun, Failure> {
+async fn play(request: &RunRequest, on: Option<&OnUp<'_>>) -> Result<JudgedRun, Failure> {
     let interrupt = Interrupt::default();
     let _signals = interrupt.listen()?;
-    play_request(request, interrupt.token()).await.map_err(|error| could_not_run(&error))
+    let played = match on {
+        Some(on) => run_on_up(request, on, interrupt.token()).await,
+        None => play_request(request, interrupt.token()).await,
+    };
+    played.map_err(|error| could_not_run(&error))
 }
 
 /// The failure for a [`RunError`]: interrupted, unknown if its journal is incomplete, else unable.

@@ -9,7 +9,7 @@ use super::capabilities::{Machine, listens};
 use super::limits::{descriptors_for, diagnosis};
 use super::topology_args::runtime;
 use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
-use crate::controller::{etcd_findings, inspect, own_members};
+use crate::controller::{etcd_findings, inspect, nats_findings, own_members, zookeeper_findings};
 use crate::guard::{runs, writable};
 use crate::topology::{Address, ClusterFacts, Plan, Weight, judge};
 use crate::verdict::Exit;
@@ -141,8 +141,16 @@ async fn check(plan: &Plan) -> Vec<Check> {
             });
         }
     }
-    let etcd = etcd_findings(plan).await.into_iter();
-    checks.extend(etcd.map(|found| (found.weight, found.text)));
+    let of = |(name, group)| Some((name, plan.electorate_of(group)?.election));
+    checks.extend(plan.groups.iter().filter_map(of).map(|(name, by)| {
+        let text = format!(
+            "group {name} elects among its members by {by}, over sockets of a run's folder"
+        );
+        (Weight::Fine, text)
+    }));
+    let stores = etcd_findings(plan).await.into_iter().chain(zookeeper_findings(plan).await);
+    let stores = stores.chain(nats_findings(plan).await);
+    checks.extend(stores.map(|found| (found.weight, found.text)));
     let mut facts: BTreeMap<_, ClusterFacts> = BTreeMap::new();
     for (name, answer) in inspect(plan).await {
         match answer {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::Failure;
+use super::{Failure, chaos_on};
 use crate::chaos::load_topology;
 use crate::controller::Created;
 use crate::guard::{
@@ -22,7 +22,8 @@ use crate::verdict::Exit;
 /// were killed. If a run was stopped (SIGSTOP, Ctrl-Z) for more than three seconds, its guard has
 /// already undone it. The command does no harm when nothing runs, and can be repeated.
 ///
-/// Topologies that `tandem up` keeps up are named and stay up, unless --all is set.
+/// Topologies that `tandem up` keeps up are named and stay up, unless --all is set; an experiment
+/// on one of them (`chaos run --on`) is healed and ended.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -75,6 +76,9 @@ pub(super) fn run(args: &HaltArgs) -> Result<Exit, Failure> {
         drop(writeln!(out, "{line}"));
     };
     let mut left = end_suites(&choice, &mut say)?;
+    if !choice.all {
+        left.extend(chaos_on::halt(choice.topology.as_ref(), &mut say)?);
+    }
     let (mut topologies, mut kept) = (BTreeSet::new(), Vec::new());
     for Remains { path, page } in found()? {
         match page {

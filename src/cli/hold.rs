@@ -1,7 +1,10 @@
 //! `tandem hold`: a program of the user holds a role.
 
+mod links;
+
 use std::ffi::OsString;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +12,15 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::Failure;
 use super::topology_args::{TopologyArgs, runtime};
-use super::{console, programs};
+use super::{console, notify, programs};
 use crate::hold::serve::{Access, ServeAt, Sidecar};
 use crate::hold::{
-    Facts, HoldError, Holder, NameLock, OnExit, Stopping, Wrapped, Wrapper, cluster_of,
-    ensure_ledger, no_longer_up,
+    Cgroup, Departs, Facts, HoldError, Holder, NameLock, OnExit, OwnEdge, Stopping, Wrapped,
+    Wrapper, cluster_of, ensure_ledger, is_embedded, no_longer_up,
 };
 use crate::ids::{GroupName, Life, MemberId, RoleIndex, RoleName};
 use crate::member::config_of;
@@ -24,10 +28,12 @@ use crate::time::Span;
 use crate::topology::{Plan, PlannedGroup, time_to_kill, usual_grace};
 use crate::verdict::Exit;
 use crate::yaml::choices;
-use tandem_member::{Claims, Config};
+use tandem_member::{Claims, Config, Member};
 
 /// The longest default wait between SIGTERM and SIGKILL; in exclusive mode a hold is shorter.
 const GRACE_MOST: Duration = Duration::from_secs(5);
+/// How long a process whose command was late waits to learn that its brokers are gone.
+const WHY: Duration = Duration::from_secs(3);
 /// How often a sidecar alone looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -45,8 +51,9 @@ type Work = ((RoleIndex, RoleName), Stopping);
 /// TANDEM_FENCE. Its standard input is empty; its output is that of `tandem hold`.
 ///
 /// With --serve: answers over HTTP. `GET /v1/roles/ROLE` is 200 while the member leads the role,
-/// with `remaining_ms`, counted from before the request was sent, and else 409. `GET /v1/events`
-/// is a stream of changes. `PUT /v1/health` with {"well": false} hands the roles over, and with
+/// with `remaining_ms`, counted from before the request was sent, and else 409; `GET /v1/keys/KEY`
+/// is the same for the role of a key, with `slots` in the topology. `GET /v1/events` is a stream of
+/// changes. `PUT /v1/health` with {"well": false} hands the roles over, and with
 /// true takes part again. Also /livez, /readyz, /metrics and /openapi.json.
 ///
 /// In exclusive mode the group must have a `hold`: for so long a promise to a program may last, and
@@ -56,12 +63,15 @@ type Work = ((RoleIndex, RoleName), Stopping);
 /// deploy/schema/README.md, on the topic TOPOLOGY-facts of each cluster of the topology, which it
 /// creates where it is missing. A process beside it (its witness) delivers them by way of a bounded
 /// spool below $XDG_STATE_HOME/tandem/facts, and reports its death. The member is named
-/// GROUP-NAME there.
+/// GROUP-NAME there. With `chaos: allowed` the witness takes the orders of experiments, and the
+/// member connects to its brokers by an edge in this process, so that an order can cut it off.
 ///
 /// The cluster of the group has a `bootstrap`, or is an embedded one that a `tandem up` of yours
 /// keeps up: if that ends, `tandem hold` ends as well. One process at a time may use a name; what
-/// an earlier one with this name has left running is killed before the member joins. SIGTERM,
-/// SIGINT or SIGHUP stop the command and leave the group.
+/// an earlier one with this name has left running is killed before the member joins; in a cgroup
+/// (v2) of its own, which the command has where this process may make one, all of it is found.
+/// SIGTERM, SIGINT or SIGHUP stop the command and leave the group; in non-exclusive mode the
+/// command runs on until another member leads.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -102,6 +112,14 @@ pub(super) struct HoldArgs {
     /// and their sidecars answer it with 409. In non-exclusive mode only.
     #[arg(long, value_name = "ADDRESS", value_parser = advertised)]
     advertise: Option<String>,
+    /// In a group with `on_death: stand-in`: be linked to its other members, and stand in for the
+    /// dead among them. On this address, with or without a port; beyond the loopback with the
+    /// certificates of the group's `mesh`.
+    #[arg(long, value_name = "IP[:PORT]")]
+    mesh: Option<String>,
+    /// With --mesh: where the others connect to, if not there.
+    #[arg(long, value_name = "IP:PORT", requires = "mesh")]
+    mesh_advertise: Option<SocketAddr>,
     /// A file with the token that requests must bear to change anything. Without one, only this
     /// user and root may, and only on the loopback.
     #[arg(long, value_name = "FILE", requires = "serve")]
@@ -143,18 +161,20 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
     let name = NameLock::take(&plan.topology, &args.group, &args.name);
     let name = name.map_err(|error| failed(error.into()))?;
     let life = Life { member: args.name.clone(), incarnation: name.incarnation };
-    // Others may stand in for a member of the mesh that is late: its claims are too short for work.
-    let advertise = args.advertise.clone();
-    let config = Config { mesh: None, advertise, ..config_of(life, group, &cluster) };
+    let edge = OwnEdge::of((&plan, group), &args.name, &cluster);
+    let reached = edge.as_ref().map_or(&cluster, OwnEdge::cluster);
+    let config = args.linked(group, config_of(life, group, reached))?;
+    Member::fits(&config).map_err(|error| failed(error.into()))?;
     let of = (plan.topology.clone(), args.group.clone());
     let claims = Arc::new(Claims::new(config.width));
     let facts = if group.is_started() {
         None
     } else {
-        let facts = runtime.block_on(Facts::begin(&plan, &args.group, &config.life, &claims));
+        let of = (&plan, &args.group);
+        let facts = runtime.block_on(Facts::begin(of, &config.life, &claims, edge));
         Some(facts.map_err(failed)?)
     };
-    let holder = Holder::join(of, plan.roles.clone(), &config, work.is_some(), (claims, facts));
+    let holder = Holder::join(of, &plan, &config, work.is_some(), (claims, facts));
     let holder = Arc::new(holder.map_err(|error| failed(error.into()))?);
     let mut serving = JoinSet::new();
     let at = sidecar.as_ref().map(|sidecar| sidecar.at.clone());
@@ -162,14 +182,9 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
         say(&holder, &format_args!("answers on {}", sidecar.at));
         serving.spawn_on(sidecar.serve(Arc::clone(&holder)), runtime.handle());
     }
-    let over = {
-        let (plan, group, stop) = (plan.clone(), group.clone(), Arc::clone(&stop));
-        runtime.spawn(async move {
-            let why = no_longer_up(&plan, &group, &cluster.bootstrap).await;
-            stop.store(true, Ordering::SeqCst);
-            why
-        })
-    };
+    notify::ready();
+    let over = over(&holder, &stop, (&plan, group), cluster.bootstrap.clone());
+    let over = runtime.spawn(over);
     let done = match work {
         Some((role, stopping)) => {
             let wrapper = Wrapper {
@@ -178,7 +193,10 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
                 stopping,
                 on_exit: args.on_exit.into(),
                 mark: name.mark.clone(),
+                cgroup: cgroup_of(&name, &holder),
                 sidecar: at,
+                // The keeper may outlive this process, and its edge.
+                departs: Departs::of(group, &Config { cluster, ..config }, args.serve.is_some()),
             };
             say(&holder, &format_args!("waits to lead {}", wrapper.role.1));
             wrapper.run(&holder, &stop, &mut |what| say(&holder, &what))
@@ -190,11 +208,52 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
             Ok(Wrapped::Stopped)
         }
     };
-    let code = ended(done, &holder)?;
-    if over.is_finished() {
-        runtime.block_on(over).map_or(Ok(code), |why| Err(failed(why)))
-    } else {
-        Ok(code)
+    let ended = ended(done, &holder);
+    // Brokers that are gone are the cause, and a command that was late is not.
+    let wait = if ended.is_err() && is_embedded(&plan, group) { WHY } else { Duration::ZERO };
+    match runtime.block_on(async { timeout(wait, over).await }) {
+        Ok(Ok(why)) => {
+            if let Err(late) = ended {
+                say(&holder, &late);
+            }
+            Err(failed(why))
+        }
+        Ok(Err(_)) | Err(_) => ended,
+    }
+}
+
+/// Waits for what ends a member that was not asked to end, and has the command stopped; why.
+fn over(
+    holder: &Arc<Holder>,
+    stop: &Arc<AtomicBool>,
+    (plan, group): (&Plan, &PlannedGroup),
+    bootstrap: String,
+) -> impl Future<Output = HoldError> + use<> {
+    let (plan, group) = (plan.clone(), group.clone());
+    let (holder, stop) = (Arc::clone(holder), Arc::clone(stop));
+    async move {
+        let why = tokio::select! {
+            why = no_longer_up(&plan, &group, &bootstrap) => why,
+            why = holder.refused() => why,
+        };
+        stop.store(true, Ordering::SeqCst);
+        why
+    }
+}
+
+/// The cgroup of the command, where this process may make one; says which.
+fn cgroup_of(name: &NameLock, holder: &Holder) -> Option<Cgroup> {
+    match name.cgroup() {
+        Ok(cgroup) => {
+            say(holder, &format_args!("its command runs in the cgroup {cgroup}"));
+            Some(cgroup)
+        }
+        Err(error) => {
+            let why = crate::error::chain(&error);
+            let what = "its command has no cgroup of its own, and is found by its parents and its";
+            say(holder, &format_args!("{what} environment: {why}"));
+            None
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use super::{Failure, console};
-use crate::hold::{Stopping, become_command, keep};
+use crate::hold::{Cgroup, Stopping, become_command, keep};
 use crate::time::Span;
 use crate::verdict::Exit;
 
@@ -28,6 +28,9 @@ pub(super) struct KeeperArgs {
     /// Standard output is the pipe on which the command ticks.
     #[arg(long)]
     ticks: bool,
+    /// The cgroup of the command.
+    #[arg(long)]
+    cgroup: Option<Cgroup>,
     /// The command and its arguments.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -41,6 +44,9 @@ pub(super) struct StarterArgs {
     /// Standard input is the pipe on which the command ticks.
     #[arg(long)]
     ticks: bool,
+    /// The cgroup of the command.
+    #[arg(long)]
+    cgroup: Option<Cgroup>,
     /// The command and its arguments.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -50,14 +56,16 @@ pub(super) struct StarterArgs {
 pub(super) fn run(args: &KeeperArgs) -> Result<Exit, Failure> {
     let stopping = Stopping { grace: args.grace.get(), margin: args.margin.get() };
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
-    let kept = socket.and_then(|socket| keep(socket, &args.command, stopping, args.ticks));
+    let KeeperArgs { command, ticks, cgroup, .. } = args;
+    let kept = socket.and_then(|socket| keep(socket, command, stopping, *ticks, cgroup.as_ref()));
     kept.map_err(|error| Failure::new(Exit::Unable, &error))?;
     Ok(Exit::Pass)
 }
 
 /// Becomes the command; returns an exit code only if it cannot.
 pub(super) fn start(args: &StarterArgs) -> u8 {
-    let error = match become_command(args.keeper, &args.command, args.ticks) {
+    let StarterArgs { keeper, command, ticks, cgroup } = args;
+    let error = match become_command(*keeper, command, *ticks, cgroup.as_ref()) {
         Ok(never) => absurd(never),
         Err(error) => error,
     };

@@ -12,6 +12,11 @@ const WAITING: usize = 4_096;
 /// How long the last lines may take.
 const FLUSH: Duration = Duration::from_secs(1);
 
+/// Warnings and errors.
+pub(super) const ALL: &str = "warn";
+/// The same, without those of the Kafka client: a command says what they mean in its own words.
+pub(super) const OWN: &str = "warn,tandem_member::kafka::log=off";
+
 static LINES: OnceLock<SyncSender<Message>> = OnceLock::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
 

@@ -1,22 +1,30 @@
 //! `tandem member`: runs one member.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgAction;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::Failure;
-use tandem_member::{Config, Member, MeshSettings, Mode, Pulse};
+use tandem_member::{
+    Config, Member, MeshCertificates, MeshSettings, MeshTrust, Mode, Publishers, Pulse, Versions,
+    usual,
+};
 
 use crate::error::chain;
 use crate::hold::Duties;
-use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
+use crate::ids::{ConsumerGroup, Life, LifeError, MemberId, TopicName};
 use crate::kafka::Cluster;
+use crate::member::among::{AmongConfig, Nats};
 use crate::member::etcd::EtcdConfig;
-use crate::member::{self, DutyOrder, Programs};
+use crate::member::zookeeper::ZooKeeperConfig;
+use crate::member::{self, DutyOrder, MemberError, Programs};
+use crate::neli::elections::among::Among;
 use crate::time::Span;
-use crate::topology::{Access, MembershipClient, Secret, is_secret};
+use crate::topology::{Access, GroupProtocol, MembershipClient, Secret, is_secret, place};
 use crate::verdict::Exit;
 use crate::yaml::choices;
 
@@ -35,16 +43,16 @@ pub(super) struct MemberArgs {
     #[arg(value_parser = life)]
     life: Life,
     /// The bootstrap addresses: `host:port`, separated by commas.
-    #[arg(long, value_name = "ADDRESS", required_unless_present = "etcd")]
+    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ELSEWHERE)]
     bootstrap: Option<String>,
     /// The topic of the ledger, which must exist.
-    #[arg(long, required_unless_present = "etcd")]
+    #[arg(long, required_unless_present_any = ELSEWHERE)]
     topic: Option<TopicName>,
     /// The number of partitions of the topic.
     #[arg(long, value_name = "N")]
     partitions: NonZeroU32,
     /// The Kafka consumer group (`group.id`).
-    #[arg(long, value_name = "GROUP", required_unless_present = "etcd")]
+    #[arg(long, value_name = "GROUP", required_unless_present_any = ELSEWHERE)]
     consumer_group: Option<ConsumerGroup>,
     /// S: the session timeout. The broker reassigns the partitions of a member that is silent for
     /// so long.
@@ -59,13 +67,21 @@ pub(super) struct MemberArgs {
     /// tau: how often it publishes on every partition.
     #[arg(long, value_name = "DURATION", default_value = "100ms")]
     beacon: Span,
+    /// Who publishes on a partition each tau: all members, or its owners; then every member does so
+    /// on all others each third of the threshold.
+    #[arg(long, value_name = "all|owners", default_value = "all", value_parser = publishers)]
+    beacons: Publishers,
     /// T: how long a claim outlives the last message of its partition.
     #[arg(long, value_name = "DURATION", default_value = "3s")]
     threshold: Span,
     /// In exclusive mode: how long a claim outlives a revocation.
     #[arg(long, value_name = "DURATION", default_value = "0s")]
     hold: Span,
-    /// When a claim holds and what ends it: non-exclusive, fast, or exclusive.
+    /// G: in exclusive-paper mode, how long a new owner waits after its first message before it
+    /// leads.
+    #[arg(long, value_name = "DURATION", default_value = "0s")]
+    grace: Span,
+    /// When a claim holds and what ends it: non-exclusive, fast, exclusive, or exclusive-paper.
     #[arg(long, default_value = "non-exclusive", value_parser = mode)]
     mode: Mode,
     /// The partition assignor of the group.
@@ -74,15 +90,39 @@ pub(super) struct MemberArgs {
     /// The client of the group: `librdkafka`, or `own`, which is Tandem itself.
     #[arg(long, value_name = "CLIENT", default_value_t)]
     membership: MembershipClient,
+    /// The group protocol: `classic`, or `consumer` (KIP-848), which needs `own`.
+    #[arg(long, value_name = "PROTOCOL", default_value_t)]
+    protocol: GroupProtocol,
     /// With `own` in non-exclusive mode: give up a partition as soon as another member states that
     /// it leads it.
     #[arg(long, value_name = "true|false", default_value_t = true, action = ArgAction::Set)]
     handover: bool,
+    /// With `own` in non-exclusive mode and the classic protocol: the `group.instance.id` of a
+    /// static member, whose partitions the group keeps for a session when it dies or leaves.
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
     /// With `--handover true`: accept connections of the other members of the group on this
-    /// loopback address. They learn of each other's deaths at once, and lead in the place of the
-    /// dead.
-    #[arg(long, value_name = "IP")]
-    mesh: Option<IpAddr>,
+    /// address, with or without a port. They learn of each other's deaths at once, and lead in the
+    /// place of the dead. An address of the loopback, without more.
+    #[arg(long, value_name = "IP[:PORT]", value_parser = linked)]
+    mesh: Option<SocketAddr>,
+    /// With `--mesh`: where the others connect to, if not there.
+    #[arg(long, value_name = "IP:PORT", requires = "mesh")]
+    mesh_advertise: Option<SocketAddr>,
+    /// With `--mesh`: links over TLS, between holders of certificates of the authority in this
+    /// file.
+    #[arg(long, value_name = "FILE", requires_all = ["mesh", "mesh_certificate", "mesh_key"])]
+    mesh_ca: Option<PathBuf>,
+    /// With `--mesh-ca`: the file of this member's certificate.
+    #[arg(long, value_name = "FILE", requires = "mesh_ca")]
+    mesh_certificate: Option<PathBuf>,
+    /// With `--mesh-ca`: the file of its key.
+    #[arg(long, value_name = "FILE", requires = "mesh_ca")]
+    mesh_key: Option<PathBuf>,
+    /// With `--mesh`: links in plain text to any address, open to all that reach the port.
+    #[arg(long, value_name = "true|false", requires = "mesh", conflicts_with = "mesh_ca",
+        default_value_t = false, action = ArgAction::Set)]
+    mesh_plain: bool,
     /// With `--mesh`: how long it leads in the place of a dead member if no newer owner does. As
     /// long as a takeover takes.
     #[arg(long, value_name = "DURATION", default_value = "2s", requires = "mesh")]
@@ -91,7 +131,8 @@ pub(super) struct MemberArgs {
     /// Default: only the end of its connection counts.
     #[arg(long, value_name = "DURATION", requires = "mesh")]
     suspect: Option<Span>,
-    /// Elect over etcd at this address, in place of Kafka: as in http://127.0.0.1:2379.
+    /// Elect over etcd at this address, in place of Kafka: as in http://127.0.0.1:2379. Addresses
+    /// of several servers have commas between them.
     #[arg(long, value_name = "URL", requires = "prefix", conflicts_with_all = ON_KAFKA)]
     etcd: Option<String>,
     /// With `--etcd`: what the keys of the group begin with.
@@ -103,11 +144,47 @@ pub(super) struct MemberArgs {
     /// With `--etcd`: how often it renews its lease.
     #[arg(long, value_name = "DURATION", default_value = "200ms", requires = "etcd")]
     keep_alive: Span,
+    /// Elect among these members alone, of which it is one, in place of Kafka: their names, with
+    /// commas. All are on this machine, but for those over `--nats`.
+    #[arg(
+        long,
+        value_name = "MEMBER,…",
+        value_delimiter = ',',
+        requires = "folder",
+        conflicts_with_all = ON_KAFKA,
+        conflicts_with = "etcd"
+    )]
+    members: Option<Vec<MemberId>>,
+    /// With `--members`: how they elect.
+    #[arg(long, default_value = "generation", value_parser = elections())]
+    election: Among,
+    /// With `--members`: the folder for the sockets and the votes of all members.
+    #[arg(long, value_name = "PATH", requires = "members")]
+    folder: Option<PathBuf>,
+    /// With `--members`: reach them over NATS at these addresses, `host:port` with commas.
+    #[arg(long, value_name = "ADDRESS", requires_all = ["members", "subject"])]
+    nats: Option<String>,
+    /// With `--nats`: what the subjects of the group begin with; a member's is below it.
+    #[arg(long, value_name = "SUBJECT", requires = "nats")]
+    subject: Option<String>,
+    /// Elect over ZooKeeper at these addresses, in place of Kafka; of it are also `--session`,
+    /// `--heartbeat` (how often it writes) and `--threshold` (after its last write).
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        requires = "nodes",
+        conflicts_with_all = ON_KAFKA,
+        conflicts_with_all = ["etcd", "members"]
+    )]
+    zookeeper: Option<String>,
+    /// With `--zookeeper`: the folder of the group's nodes, with one for each partition.
+    #[arg(long, value_name = "PATH", requires = "zookeeper")]
+    nodes: Option<String>,
     /// The program that it runs for each role that it leads, as JSON; `tandem up` and `tandem chaos
     /// run` take it from `duty` of a group.
     #[arg(long, value_name = "JSON", value_parser = duty)]
     duty: Option<DutyOrder>,
-    /// A property of the Kafka client; can be repeated.
+    /// A property of the Kafka client, or of TLS to a store; can be repeated.
     #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
     properties: Vec<(String, String)>,
     /// A property whose value is read from a variable or a file, as in sasl.password=env:NAME or
@@ -116,7 +193,10 @@ pub(super) struct MemberArgs {
     secrets: Vec<String>,
 }
 
-/// What a member on Kafka needs or may have, and one over etcd has not.
+/// What a member has that does not elect on Kafka.
+const ELSEWHERE: [&str; 3] = ["etcd", "members", "zookeeper"];
+
+/// What a member on Kafka needs or may have, and the others have not.
 const ON_KAFKA: [&str; 5] = ["bootstrap", "topic", "consumer_group", "duty", "mesh"];
 
 fn life(text: &str) -> Result<Life, LifeError> {
@@ -126,6 +206,17 @@ fn life(text: &str) -> Result<Life, LifeError> {
 fn mode(text: &str) -> Result<Mode, String> {
     let found = Mode::ALL.into_iter().find(|mode| mode.as_str() == text);
     found.ok_or_else(|| choices(text, Mode::ALL.map(Mode::as_str)))
+}
+
+/// Those among members, with what the help says of each.
+fn elections() -> impl TypedValueParser<Value = Among> {
+    let all = Among::ALL.iter().map(|it| PossibleValue::new(it.as_str()).help(it.about()));
+    PossibleValuesParser::new(all).try_map(|name| Among::named(&name).ok_or("no election"))
+}
+
+fn publishers(text: &str) -> Result<Publishers, String> {
+    let found = Publishers::ALL.into_iter().find(|publishers| publishers.as_str() == text);
+    found.ok_or_else(|| choices(text, Publishers::ALL.map(Publishers::as_str)))
 }
 
 fn duty(text: &str) -> Result<DutyOrder, String> {
@@ -144,30 +235,85 @@ fn secret(text: &str) -> Result<(String, Secret), Failure> {
     Ok((key.to_owned(), place.parse().map_err(wrong)?))
 }
 
-/// Runs the member.
-pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
-    if let (Some(etcd), Some(prefix)) = (args.etcd, args.prefix) {
-        let (lease, keep_alive) = (args.lease.get(), args.keep_alive.get());
-        let (life, width) = (args.life, args.partitions);
-        let config = EtcdConfig { life, etcd, prefix, width, lease, keep_alive };
-        member::etcd::run(&config).map_err(|error| Failure::new(Exit::Unable, &error))?;
-        return Ok(Exit::Pass);
-    }
-    let (Some(bootstrap), Some(topic), Some(consumer_group)) =
-        (args.bootstrap, args.topic, args.consumer_group)
-    else {
-        let what = "a member needs --bootstrap, --topic and --consumer-group, or --etcd";
-        return Err(Failure::text(Exit::Invalid, what));
-    };
-    if let Some((key, _)) = args.properties.iter().find(|(key, _)| is_secret(key)) {
+fn linked(text: &str) -> Result<SocketAddr, &'static str> {
+    place(text).ok_or("an IP address, with or without a port")
+}
+
+/// How it connects to its cluster.
+fn access(properties: Vec<(String, String)>, secrets: &[String]) -> Result<Access, Failure> {
+    if let Some((key, _)) = properties.iter().find(|(key, _)| is_secret(key)) {
         let what =
             format!("--property {key} would show its value to all users: --secret {key}=env:NAME");
         return Err(Failure::text(Exit::Invalid, what));
     }
-    let access = Access {
-        properties: args.properties.into_iter().collect(),
-        secrets: args.secrets.iter().map(|text| secret(text)).collect::<Result<_, _>>()?,
+    let secrets = secrets.iter().map(|text| secret(text)).collect::<Result<_, _>>()?;
+    Ok(Access { properties: properties.into_iter().collect(), secrets })
+}
+
+/// How it is linked to the others of its group, if it is.
+fn mesh(args: &mut MemberArgs) -> Option<MeshSettings> {
+    let files = (args.mesh_ca.take(), args.mesh_certificate.take(), args.mesh_key.take());
+    let trust = match files {
+        (Some(authority), Some(certificate), Some(key)) => {
+            MeshTrust::Certificates(MeshCertificates { authority, certificate, key })
+        }
+        _ if args.mesh_plain => MeshTrust::Network,
+        _ => MeshTrust::SameUser,
     };
+    Some(MeshSettings {
+        listen: args.mesh?,
+        advertise: args.mesh_advertise,
+        trust,
+        stand_in: args.stand_in.get(),
+        suspect: args.suspect.map(Span::get),
+    })
+}
+
+/// Runs a member that does not elect on Kafka, if it is one.
+fn elsewhere(args: &mut MemberArgs) -> Option<Result<(), MemberError>> {
+    let (life, width) = (args.life.clone(), args.partitions);
+    let (session, heartbeat) = (args.session.get(), args.heartbeat.get());
+    let (threshold, election) = (args.threshold.get(), args.election);
+    let properties = args.properties.iter().cloned().collect();
+    if let (Some(etcd), Some(prefix)) = (args.etcd.take(), args.prefix.take()) {
+        let (lease, keep_alive) = (args.lease.get(), args.keep_alive.get());
+        let config = EtcdConfig { life, etcd, prefix, width, lease, keep_alive, properties };
+        return Some(member::etcd::run(&config));
+    }
+    if let (Some(zookeeper), Some(nodes)) = (args.zookeeper.take(), args.nodes.take()) {
+        let config = ZooKeeperConfig {
+            life,
+            zookeeper,
+            nodes,
+            width,
+            session,
+            heartbeat,
+            threshold,
+            properties,
+        };
+        return Some(member::zookeeper::run(&config));
+    }
+    let (members, folder) = args.members.take().zip(args.folder.take())?;
+    let nats = args.nats.take().zip(args.subject.take());
+    let nats = nats.map(|(servers, subject)| Nats { servers, subject, properties });
+    let config = AmongConfig { life, election, members, folder, nats, width, session, heartbeat };
+    Some(member::among::run(&config))
+}
+
+/// Runs the member.
+pub(super) fn run(mut args: MemberArgs) -> Result<Exit, Failure> {
+    let mesh = mesh(&mut args);
+    if let Some(done) = elsewhere(&mut args) {
+        return ended(&done);
+    }
+    let (Some(bootstrap), Some(topic), Some(consumer_group)) =
+        (args.bootstrap, args.topic, args.consumer_group)
+    else {
+        let what = "a member needs --bootstrap, --topic and --consumer-group, or --etcd, or \
+                    --zookeeper, or --members";
+        return Err(Failure::text(Exit::Invalid, what));
+    };
+    let access = access(args.properties, &args.secrets)?;
     let config = Config {
         life: args.life,
         cluster: Cluster { bootstrap, access },
@@ -178,19 +324,21 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         heartbeat: args.heartbeat.get(),
         wake: args.wake.get(),
         beacon: args.beacon.get(),
+        publishers: args.beacons,
         threshold: args.threshold.get(),
         hold: args.hold.get(),
+        grace: args.grace.get(),
         mode: args.mode,
         pulse: Pulse::Clock,
         handover: args.handover,
-        mesh: args.mesh.map(|listen| MeshSettings {
-            listen,
-            stand_in: args.stand_in.get(),
-            suspect: args.suspect.map(Span::get),
-        }),
+        mesh,
         advertise: None,
         assignor: args.assignor,
         membership: args.membership,
+        protocol: args.protocol,
+        instance: args.instance,
+        fences: Some(usual::fences()),
+        versions: Versions::OURS,
     };
     let programs = args.duty.map(|order| {
         let duties = Duties::new(order, &config);
@@ -200,6 +348,13 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         };
         Programs { service, run: Box::new(run) }
     });
-    member::run(&config, programs).map_err(|error| Failure::new(Exit::Unable, &error))?;
-    Ok(Exit::Pass)
+    ended(&member::run(&config, programs))
+}
+
+/// The exit of a member that has ended.
+fn ended(done: &Result<(), MemberError>) -> Result<Exit, Failure> {
+    match done {
+        Ok(()) => Ok(Exit::Pass),
+        Err(error) => Err(Failure::new(Exit::Unable, error)),
+    }
 }

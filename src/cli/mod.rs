@@ -10,9 +10,11 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
+mod apply;
 mod broker;
 mod capabilities;
 mod chaos;
+mod chaos_on;
 mod compare;
 mod complete;
 mod console;
@@ -35,6 +37,7 @@ mod log_lines;
 mod man;
 mod member;
 mod metering;
+mod notify;
 mod parts;
 mod plan;
 mod programs;
@@ -45,9 +48,11 @@ mod sending;
 mod signals;
 mod status;
 mod suite;
+mod supervisor;
 mod terminal;
 mod topology_args;
 mod up;
+mod up_again;
 mod up_telemetry;
 mod upkeep;
 pub mod validate;
@@ -103,6 +108,7 @@ Exit codes: those of `tandem chaos run`."
     )]
     Chaos(chaos::Chaos),
     Up(up::UpArgs),
+    Apply(apply::ApplyArgs),
     Status(status::StatusArgs),
     Events(events::EventsArgs),
     Plan(plan::PlanArgs),
@@ -122,6 +128,9 @@ Exit codes: those of `tandem chaos run`."
     /// Undo a run when its controller is gone; started by `chaos run` and `up`.
     #[command(hide = true)]
     Guard,
+    /// Keep brokers and members running for `up`, which may end and be started again.
+    #[command(hide = true)]
+    Supervisor,
     /// Proxy between members and brokers, for network faults; started by `chaos run`.
     #[command(hide = true)]
     Edge,
@@ -158,9 +167,12 @@ pub fn main() -> ExitCode {
     crate::host::raise_descriptors().ok();
     let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    // These two set up the log themselves, because telemetry adds a layer.
-    if !matches!(cli.command, Command::Chaos(chaos::Chaos::Run(_)) | Command::Up(_)) {
-        log_to_stderr(None);
+    if let Command::Supervisor = cli.command {
+        supervisor::start_log();
+    } else if !matches!(cli.command, Command::Chaos(chaos::Chaos::Run(_)) | Command::Up(_)) {
+        // These two set up the log themselves, because telemetry adds a layer.
+        let theirs = matches!(cli.command, Command::Member(_) | Command::Hold(_));
+        log_to_stderr(if theirs { log_lines::ALL } else { log_lines::OWN }, None);
     }
     let (mut out, mut err) = (console::out(), console::err());
     // A closed pipe (`| head`) is not an error.
@@ -173,6 +185,7 @@ pub fn main() -> ExitCode {
         Command::Validate(args) => written(validate::run(&args, &mut out, &mut err)),
         Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
         Command::Up(args) => up::run(&args),
+        Command::Apply(args) => apply::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Events(args) => events::run(&args),
         Command::Chaos(chaos::Chaos::Suite(args)) => suite::run(&args),
@@ -192,6 +205,7 @@ pub fn main() -> ExitCode {
             .map_err(|error| Failure::new(Exit::Unable, &error)),
         Command::Member(args) => member::run(*args),
         Command::Guard => guard::run(),
+        Command::Supervisor => supervisor::run(),
         Command::Edge => edge::run(),
         Command::Keeper(args) => keeper::run(&args),
         Command::Witness(args) => witness::run(&args),
@@ -232,11 +246,20 @@ fn log() -> Box<dyn Write> {
     }
 }
 
-/// Logs to standard error: warnings and errors, or what `RUST_LOG` selects.
-fn log_to_stderr(more: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+/// Logs to standard error what `RUST_LOG` selects, or else the filter.
+fn log_to_stderr(filter: &str, more: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
+    log_to(log, filter, more);
+}
+
+/// Logs to `out` what `RUST_LOG` selects, or else the filter.
+fn log_to(
+    out: fn() -> Box<dyn Write>,
+    filter: &str,
+    more: Option<Box<dyn Layer<Registry> + Send + Sync>>,
+) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(filter));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    log_lines::start(log);
+    log_lines::start(out);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(log_lines::line)
         .with_ansi(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))

@@ -1,11 +1,17 @@
 //! Names what a run starts and stops, for its progress lines.
 
-use crate::topology::{Address, Plan};
+use crate::topology::{Address, Launch, Plan};
 
-/// Names brokers only if the run starts its own.
+/// Names brokers and members only if the run starts its own.
 pub(super) fn parts(plan: &Plan) -> &'static str {
-    let own = plan.clusters.values().any(|cluster| cluster.address == Address::Embedded);
-    if own { "brokers and members" } else { "members" }
+    let brokers = plan.clusters.values().any(|cluster| cluster.address == Address::Embedded);
+    let members = plan.groups.values().any(|group| group.launch == Launch::Tandem);
+    match (brokers, members) {
+        (true, true) => "brokers and members",
+        (true, false) => "brokers",
+        (false, true) => "members",
+        (false, false) => "to watch the members",
+    }
 }
 
 #[cfg(test)]
@@ -14,15 +20,18 @@ mod tests {
     use crate::topology::plan;
 
     #[test]
-    fn only_embedded_brokers_are_named() {
-        let on = |address: &str| {
+    fn only_embedded_brokers_and_members_of_its_own_are_named() {
+        let on = |address: &str, launch: &str| {
             let text = format!(
                 "version: 1\nname: t\nroles: [r]\nclusters: {{a: {address}}}\ngroups: {{p1: \
-                 {{cluster: a}}}}\n"
+                 {{cluster: a, launch: {launch}}}}}\n"
             );
             parts(&plan(&text, &[]).unwrap())
         };
-        assert_eq!(on("{bootstrap: \"h:1\"}"), "members");
-        assert_eq!(on("embedded"), "brokers and members");
+        let outside = "{bootstrap: \"h:1\"}";
+        assert_eq!(on(outside, "tandem"), "members");
+        assert_eq!(on(outside, "external"), "to watch the members");
+        assert_eq!(on("embedded", "tandem"), "brokers and members");
+        assert_eq!(on("embedded", "external"), "brokers");
     }
 }

@@ -29,10 +29,10 @@ Examples:
   tandem status --wait led --within 30s
 
 Exit codes: 0 every group leads every role and the objective is kept; 3 every group leads every
-role and the objective was broken; 4 starting: a group has not led all of its roles yet; 7 degraded:
-a group does not lead some role; 8 down: no group leads some role; 1 no `tandem up` could be asked;
-2 usage or invalid file. With --wait: 0 if it has the health that was waited for; else the code of
-its state, or 1 if that is 0.")]
+role and the objective was broken; 4 starting: a group has not led all of its roles yet, or the
+supervisor is silent; 7 degraded: a group does not lead some role; 8 down: no group leads some role;
+1 no `tandem up` could be asked; 2 usage or invalid file. With --wait: 0 if it has the health that
+was waited for; else the code of its state, or 1 if that is 0.")]
 pub(super) struct StatusArgs {
     #[command(flatten)]
     running: RunningArgs,
@@ -59,12 +59,14 @@ enum Wanted {
 }
 
 impl Wanted {
-    fn is(self, level: Level) -> bool {
-        match self {
-            Self::Led => level == Level::Led,
-            Self::Degraded => level == Level::Degraded,
-            Self::Down => level == Level::Down,
-        }
+    fn is(self, picture: &Picture) -> bool {
+        let level = match self {
+            Self::Led => Level::Led,
+            Self::Degraded => Level::Degraded,
+            Self::Down => Level::Down,
+        };
+        // What a silent supervisor said last may no longer be so.
+        picture.health == level && picture.silent_ms.is_none()
     }
 }
 
@@ -98,7 +100,7 @@ impl StatusArgs {
             let Some(wanted) = self.wait else { return found };
             let over = Mono::now().since(began) >= self.within.get();
             match &found {
-                Ok(picture) if wanted.is(picture.health) => return found,
+                Ok(picture) if wanted.is(picture) => return found,
                 Err(failure) if failure.exit == Exit::Invalid => return found,
                 Ok(_) | Err(_) if over => return found,
                 Ok(_) | Err(_) => tokio::time::sleep(AGAIN).await,
@@ -108,7 +110,7 @@ impl StatusArgs {
 
     fn exit(&self, picture: &Picture) -> Exit {
         match (self.wait, picture.exit()) {
-            (Some(wanted), _) if wanted.is(picture.health) => Exit::Pass,
+            (Some(wanted), _) if wanted.is(picture) => Exit::Pass,
             (Some(_), Exit::Pass) => Exit::Unable,
             (_, exit) => exit,
         }

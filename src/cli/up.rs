@@ -14,8 +14,9 @@ use super::parts::parts;
 use super::signals::Interrupt;
 use super::terminal::{self, Terminal};
 use super::topology_args::TopologyArgs;
+use super::up_again::{adopt, found};
 use super::up_telemetry::{UpTelemetry, UpTelemetryArgs};
-use super::{Failure, Output, log_lines, log_to_stderr, programs};
+use super::{Failure, Output, log_lines, log_to_stderr, notify, programs};
 use crate::built::Built;
 use crate::guard::{kept_up, runs};
 use crate::journal::{Bounds, Header, VERSION};
@@ -28,6 +29,9 @@ use crate::time::{Mono, Span, Wall};
 use crate::topology::{Address, Plan, PlannedGroup};
 use crate::verdict::{Brief, Exit, Limits};
 
+/// The size of each journal in MiB, and how many are kept, by default.
+const JOURNAL_SIZE: u16 = 64;
+const JOURNAL_FILES: u32 = 16;
 /// How long the last lines may take to be printed.
 const READS: Duration = Duration::from_secs(1);
 
@@ -43,15 +47,21 @@ const READS: Duration = Duration::from_secs(1);
 /// two sessions). An embedded broker that dies is restarted at once, at the same address; if it
 /// needs more than five starts within a minute, `up` ends.
 ///
+/// A supervisor, a process of its own, starts and restarts brokers and members, and writes the
+/// journal. If `up` is killed, members go on, and `up` with the same file and options watches them
+/// again and counts on. With --replace it takes the place of an `up` that runs, so that another
+/// version verifies what one has started.
+///
 /// Members of a group with `launch: external` are programs of yours (`tandem hold`). They write
 /// their facts to a topic on each cluster of the topology, TOPOLOGY-facts, from where `up` reads
 /// them. With --observe it does only that: it starts and creates nothing, and any number of
 /// observers may run. Of members that have another clock, those on other machines, it knows only
 /// that they are there.
 ///
-/// Ctrl-C (or SIGTERM, SIGHUP, the key q) ends it: the members leave. A second Ctrl-C ends it at
-/// once, and its guard undoes the rest. `tandem halt --all` ends it, too. The output folder has the
-/// latest journals; `tandem report` judges them.
+/// Ctrl-C (or SIGTERM, SIGHUP, the key q) ends it: the members leave. A second Ctrl-C ends it and
+/// its supervisor at once, and the guard undoes the rest. `tandem down NAME`, with the name of the
+/// topology, ends it, too, whether or not an `up` runs. The output folder has the latest journals;
+/// `tandem report` judges them.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -60,6 +70,7 @@ Examples:
   tandem up -f topologies/thousand.yaml --journal-size 256 --journal-files 4
   tandem up --metrics 127.0.0.1:9464 --otlp http://127.0.0.1:4318 --window 5m
   tandem up -f topologies/held.yaml --observe
+  tandem up -f topologies/trio.yaml --replace
 
 Exit codes: 0 it was asked to end, or its time is over; 1 could not run; 2 usage or invalid file; 4
 could not continue; 6 something could not be healed; 130 ended at once, or before members were
@@ -84,30 +95,43 @@ pub(super) struct UpArgs {
     /// facts of their members. Any number of observers may run.
     #[arg(long, conflicts_with = "keep")]
     observe: bool,
+    /// Take the place of another `tandem up` of this topology, which ends; members go on.
+    #[arg(long, conflicts_with = "observe")]
+    replace: bool,
     #[command(flatten)]
     telemetry: UpTelemetryArgs,
     /// The maximum size of each journal, in MiB.
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    #[arg(long, value_name = "MIB", default_value_t = JOURNAL_SIZE)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=4_096))]
     journal_size: u16,
     /// How many journals to keep.
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = JOURNAL_FILES)]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
     journal_files: u32,
+}
+
+impl UpArgs {
+    /// Whether it has options for the supervisor, which takes them when it starts.
+    const fn charges(&self) -> bool {
+        self.out.is_some()
+            || self.lasts.is_some()
+            || self.keep
+            || self.journal_size != JOURNAL_SIZE
+            || self.journal_files != JOURNAL_FILES
+    }
 }
 
 /// Keeps it up until it ends.
 pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     let wanted = args.telemetry.read()?;
     let live = Live::default();
-    log_to_stderr(wanted.has_traces().then(|| live.layer()));
+    log_to_stderr(log_lines::OWN, wanted.has_traces().then(|| live.layer()));
     let (mut plan, text) = args.topology.read_with_text()?;
     if args.observe {
         observed(&mut plan)?;
     } else {
         programs::duties_are_there(&plan)?;
         heal_remains();
-        say_beside(&plan);
     }
     let failed = |error: std::io::Error| Failure::new(Exit::Unable, &error);
     // Members write many short lines. With a second worker, waking it took a sixth of the CPU time
@@ -118,12 +142,23 @@ pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         .build()
         .map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
+    let supervisor =
+        if args.observe { None } else { runtime.block_on(found(&plan, args.replace))? };
     let mut request = request(args, plan, text, program);
+    let interrupt = Interrupt::default();
+    let with_it = interrupt.clone();
+    request.on_supervisor = Box::new(move |pid| with_it.also_ends(pid));
+    match supervisor {
+        Some(adopted) => adopt(&mut request, adopted, args.charges()),
+        None if args.observe => {}
+        None => say_beside(&request.header.plan),
+    }
     let folder = std::path::absolute(&request.folder).map_err(failed)?;
     let service = Arc::new(Service::new(&request.header, folder));
     let telemetry = UpTelemetry::start(&wanted, &args.telemetry, &request.header, live)?;
     telemetry.follow(&mut request);
-    let ended = runtime.block_on(play(args, &request, &service));
+    notify::ready_when_caught(&mut request);
+    let ended = runtime.block_on(play(args, &request, &service, &interrupt));
     // Do not wait for blocking calls of Kafka clients.
     runtime.shutdown_background();
     let Ended { how, why } = ended?;
@@ -209,7 +244,12 @@ fn request(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> UpkeepR
         lasts: args.lasts.map(Span::get),
         bounds: Bounds { size: u64::from(args.journal_size) << 20, files: args.journal_files },
         on_milestone: Box::new(show),
+        supervisor: None,
         on_recorder: Box::new(|_| {}),
+        on_caught: Box::new(|_| {}),
+        on_log: Box::new(log_lines::say),
+        on_operation: Box::new(|_| {}),
+        on_supervisor: Box::new(|_| {}),
     }
 }
 
@@ -237,8 +277,8 @@ async fn play(
     args: &UpArgs,
     request: &UpkeepRequest,
     service: &Arc<Service>,
+    interrupt: &Interrupt,
 ) -> Result<Ended, Failure> {
-    let interrupt = Interrupt::default();
     let _signals = interrupt.listen()?;
     let kept = async {
         if args.observe {
@@ -248,7 +288,9 @@ async fn play(
         }
     };
     if !shows_page(args) {
-        let lines = Lines::print(service, args.output)?;
+        // What was before, another `tandem up` has printed.
+        let from = request.supervisor.as_ref().map_or(Mono::ZERO, |_| Mono::now());
+        let lines = Lines::print(service, args.output, from)?;
         let ended = kept.await.map_err(|error| could_not_run(&error))?;
         lines.finish();
         return Ok(ended);
@@ -259,7 +301,7 @@ async fn play(
     let page = tokio::select! {
         biased;
         ended = &mut kept => return ended.map_err(|error| could_not_run(&error)),
-        () = exists(log.parent()) => Terminal::start(service, &interrupt, &log),
+        () = exists(log.parent()) => Terminal::start(service, interrupt, &log),
     };
     let page = page.map_err(|error| Failure::new(Exit::Unable, &error))?;
     let ended = kept.await;
@@ -283,7 +325,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn print(service: &Arc<Service>, output: Output) -> Result<Self, Failure> {
+    fn print(service: &Arc<Service>, output: Output, from: Mono) -> Result<Self, Failure> {
         let (_, mut coming) = service.feed();
         let (finished, done) = mpsc::channel();
         let thread = std::thread::Builder::new().name("lines".to_owned());
@@ -292,6 +334,9 @@ impl Lines {
                 match coming.blocking_recv() {
                     Ok(event) => {
                         let last = matches!(event.what, Happening::Ending { .. });
+                        if event.t < from {
+                            continue;
+                        }
                         if print(output, &event).is_err() || last {
                             break;
                         }

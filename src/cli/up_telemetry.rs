@@ -64,6 +64,7 @@ impl Wanted {
 pub(super) struct UpTelemetry {
     metering: Metering,
     sending: Option<Sending>,
+    live: Live,
     window: Duration,
 }
 
@@ -84,15 +85,19 @@ impl UpTelemetry {
         let listener = args.metrics.bind()?;
         let metering = Metering::start(header, settings, *interval, listener, None)?;
         let sends = settings.filter(|one| one.logs.is_some() || one.traces.is_some());
-        let sending = sends.map(|settings| Sending::start(settings, header, live)).transpose()?;
-        Ok(Self { metering, sending, window: args.window.get() })
+        let sending = sends.map(|settings| Sending::start(settings, header, live.clone()));
+        let (sending, window) = (sending.transpose()?, args.window.get());
+        Ok(Self { metering, sending, live, window })
     }
 
     /// Makes it follow the facts, and when the members are asked to leave.
     pub(super) fn follow(&self, request: &mut UpkeepRequest) {
         if let Some(sending) = &self.sending {
-            request.on_recorder = sending.on_recorder_with_windows(&request.header, self.window);
+            // Of the past, another `tandem up` has sent logs and traces.
+            request.on_caught = sending.on_recorder_with_windows(&request.header, self.window);
         }
+        let live = self.live.clone();
+        request.on_operation = Box::new(move |operation| live.take(operation));
         self.metering.follow(&mut request.on_recorder);
     }
 

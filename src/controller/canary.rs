@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::Recorder;
 use super::processors::Processors;
 use crate::guard::Children;
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::time::{LATE_LEAST, Mono, RunDelay, late_since};
 
 const SLEEP: Duration = Duration::from_millis(5);
@@ -49,7 +49,7 @@ impl Canary {
                 let from = late_since(asleep, until, waited_ns);
                 let late = until.since(from) > LATE_LEAST;
                 if late {
-                    record.note(None, What::Stall { from, until, waited_ns });
+                    record.note(None, RunEvent::Stall { from, until, waited_ns });
                 }
                 if (late || processors.is_due(until))
                     && let Some(used) = processors.look(late)

@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::embedded::Embedded;
 use super::revival::keep_alive;
-use super::secured::towards_edges;
 use super::{Edges, EdgesError, ProcessError, Recorder};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, MemberId};
 use crate::kafka;
+use crate::secured::towards_edges;
 use crate::topology::{self, Access, Address, Plan};
 
 /// How long a broker has to end after a signal.
@@ -91,7 +91,12 @@ impl Clusters {
         };
         for (name, planned) in &plan.clusters {
             let bootstrap = match &planned.address {
-                Address::Bootstrap(address) | Address::Etcd(address) => address.clone(),
+                Address::Bootstrap(address) | Address::Etcd(address) | Address::Nats(address) => {
+                    address.clone()
+                }
+                Address::ZooKeeper(ensemble) => ensemble.zookeeper.clone(),
+                // There is nothing to start, and nothing to connect to.
+                Address::Members(_) => continue,
                 Address::Embedded => {
                     let log = logs.join(format!("broker-{name}.log"));
                     clusters.embed(name, program, log, guard, record).await?

@@ -14,13 +14,13 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::log_file::LogFile;
-use super::secured::towards_brokers;
 use super::{Process, ProcessError, Recorder};
 use crate::edge::{Answer, EdgeCommand, Rule};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, FaultId, Life, MemberId};
 use crate::kafka::{Cluster, KafkaError};
-use crate::observation::What;
+use crate::observation::RunEvent;
+use crate::secured::towards_brokers;
 use crate::time::Mono;
 use crate::topology::Plan;
 
@@ -92,7 +92,7 @@ impl Edges {
         let log = LogFile::at(logs.join("edges.log"));
         let (process, stdout) = Process::start(program, &["edge".to_owned()], &log, guard)
             .map_err(EdgesError::Start)?;
-        record.note(None, What::EdgesStarted { pid: process.pid() });
+        record.note(None, RunEvent::EdgesStarted { pid: process.pid() });
         let record = Arc::clone(record);
         let mut edges = Self {
             process: Arc::new(process),
@@ -103,7 +103,7 @@ impl Edges {
             lost: CancellationToken::new(),
         };
         edges.watch(stdout);
-        for group in plan.groups.values() {
+        for group in plan.groups.values().filter(|group| plan.is_on_kafka(group)) {
             for member in &group.members {
                 let (client, cluster) = (member.clone(), group.cluster.clone());
                 let seen = seen(&cluster);
@@ -125,7 +125,7 @@ impl Edges {
             process.ended().await;
             if !stop.is_cancelled() {
                 tracing::error!("The process of the edges died.");
-                shared.record.note(None, What::EdgesDied);
+                shared.record.note(None, RunEvent::EdgesDied);
                 lost.cancel();
             }
         });
@@ -247,6 +247,6 @@ impl Shared {
             victims.swap_remove(at)
         };
         let fault = fault.clone();
-        self.record.note_at(t, Some(&life), What::Reconnected { fault, broker });
+        self.record.note_at(t, Some(&life), RunEvent::Reconnected { fault, broker });
     }
 }

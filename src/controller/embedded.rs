@@ -19,7 +19,7 @@ use super::log_file::LogFile;
 use super::{ClusterError, Process, Recorder};
 use crate::guard::Guard;
 use crate::ids::ClusterName;
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::time::Mono;
 
 /// How long a broker has to report its address.
@@ -111,7 +111,7 @@ impl Embedded {
             }
         }
         let (address, pid) = (self.address(), process.pid());
-        self.record.note(None, What::ClusterStarted { cluster, address, pid });
+        self.record.note(None, RunEvent::ClusterStarted { cluster, address, pid });
         let process = Arc::new(process);
         self.paused.store(false, Ordering::Relaxed);
         self.life.send_modify(|life| {
@@ -132,7 +132,7 @@ impl Embedded {
             }
             if !self.life().is_some_and(|now| now.asked || now.number > life.number) {
                 tracing::error!(cluster = %self.cluster, "The broker of a cluster died.");
-                self.record.note(None, What::ClusterDied { cluster: self.cluster.clone() });
+                self.record.note(None, RunEvent::ClusterDied { cluster: self.cluster.clone() });
                 self.life.send_modify(|now| now.iter_mut().for_each(|now| now.lost = true));
             }
             let next = lives.wait_for(|now| now.as_ref().is_some_and(|it| it.number > life.number));
@@ -170,12 +170,12 @@ impl Embedded {
     /// Records that the broker stopped or continued: a stopped broker counts as lost.
     fn note_stop(&self, stopped: bool) {
         let (cluster, broker) = (self.cluster.clone(), self.address());
-        let what = if stopped {
-            What::BrokerLost { cluster, broker }
+        let event = if stopped {
+            RunEvent::BrokerLost { cluster, broker }
         } else {
-            What::BrokerBack { cluster, broker }
+            RunEvent::BrokerBack { cluster, broker }
         };
-        self.record.note(None, what);
+        self.record.note(None, event);
     }
 
     /// Returns when it has died unexpectedly, and that is recorded.

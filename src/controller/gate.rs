@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Recorder;
 use crate::ids::GroupName;
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::time::Mono;
 
 /// The polling interval: a claim expires without a fact.
@@ -59,7 +59,7 @@ impl Gate {
                 Ok(since) if now.since(since) >= self.required => {
                     if *noted != Some(since) {
                         *noted = Some(since);
-                        self.record.note(None, What::Settled { group: group.clone() });
+                        self.record.note(None, RunEvent::Settled { group: group.clone() });
                     }
                 }
                 Ok(since) => {
@@ -78,13 +78,22 @@ impl Gate {
 
     /// Records each group that settles, until `stop` is cancelled.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
-        self.watch_each(LOOK, stop).await;
+        self.watch_each(LOOK, || true, stop).await;
     }
 
-    /// As [`watch`](Self::watch), with another polling interval.
-    pub async fn watch_each(self: Arc<Self>, pause: Duration, stop: CancellationToken) {
+    /// As [`watch`](Self::watch), with another polling interval, and only while it is `alone`: of
+    /// two gates the slower one would record after a fault that a group had settled before it, and
+    /// what the fault causes would have no cause.
+    pub async fn watch_each(
+        self: Arc<Self>,
+        pause: Duration,
+        alone: impl Fn() -> bool,
+        stop: CancellationToken,
+    ) {
         while !stop.is_cancelled() {
-            self.look();
+            if alone() {
+                self.look();
+            }
             tokio::time::sleep(pause).await;
         }
     }

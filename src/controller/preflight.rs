@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use crate::ids::ClusterName;
 use crate::kafka::{Admin, Cluster, KafkaError, Ledger};
-use crate::topology::{Access, Address, ClusterFacts, Plan, PlannedGroup};
+use crate::topology::{Access, Address, ClusterFacts, Mode, Plan, PlannedGroup};
 
 /// The facts of each cluster, or the error.
 pub type Answers = BTreeMap<ClusterName, Result<ClusterFacts, KafkaError>>;
@@ -49,6 +49,7 @@ fn ledger(group: &PlannedGroup) -> Ledger {
         topic: group.topic.clone(),
         settings: group.topic_settings(),
         proves: group.pace.mode.is_exclusive(),
+        stamped: group.pace.mode == Mode::ExclusivePaper,
     }
 }
 

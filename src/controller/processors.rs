@@ -18,7 +18,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::deployed::Deployed;
 use crate::guard::Children;
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::time::Mono;
 
 /// The shortest time between two samples.
@@ -78,7 +78,7 @@ impl Processors {
 
     /// Takes a sample. Returns what to record, if it is worth recording; after a stall it always
     /// is.
-    pub(super) fn look(&mut self, stalled: bool) -> Option<What> {
+    pub(super) fn look(&mut self, stalled: bool) -> Option<RunEvent> {
         let began = Mono::now();
         let next = self.take()?;
         self.cost = Mono::now().since(began);
@@ -95,7 +95,7 @@ impl Processors {
         let least = OUTSIDE_LEAST.max(until.since(from) / OUTSIDE_SHARE);
         let (busy_ns, own_ns, stolen_ns) = (nanos(busy), nanos(own), nanos(stolen));
         let recorded = stalled || outside >= least || !stolen.is_zero();
-        recorded.then_some(What::Processors { from, until, busy_ns, own_ns, stolen_ns })
+        recorded.then_some(RunEvent::Processors { from, until, busy_ns, own_ns, stolen_ns })
     }
 
     fn take(&mut self) -> Option<Look> {
@@ -196,9 +196,11 @@ mod tests {
     fn what_this_process_uses_is_its_own() {
         let mut looks = Processors::new(Arc::new(Children::default()), false);
         assert!(looks.look(true).is_none(), "the first look begins");
-        let began = Mono::now();
-        while Mono::now().since(began) < Duration::from_millis(200) {}
-        let Some(What::Processors { busy_ns, own_ns, .. }) = looks.look(true) else {
+        // Until it has used as much, however long others keep it from that.
+        let own = || used(clock_gettime(ClockId::ProcessCPUTime));
+        let began = own();
+        while own().saturating_sub(began) < Duration::from_millis(200) {}
+        let Some(RunEvent::Processors { busy_ns, own_ns, .. }) = looks.look(true) else {
             panic!("the kernel says who used the processors");
         };
         assert!(own_ns > 10_000_000 && own_ns <= busy_ns, "{own_ns} of {busy_ns}");

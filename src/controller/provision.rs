@@ -11,12 +11,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::etcd_preflight::etcd_findings;
 use super::facts_topic::{ensure as ensure_facts, provision_facts};
+use super::nats_preflight::nats_findings;
 use super::own_members::own_members;
 use super::preflight::inspect;
+use super::zookeeper_preflight::zookeeper_findings;
 use super::{Clusters, Created, Entry};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, TopicName};
 use crate::kafka::{Admin, Cluster, Found, KafkaError};
-use crate::topology::{Address, Plan, PlannedGroup, Weight, judge};
+use crate::topology::{Address, Plan, PlannedGroup, Weight, group_terms, judge};
+use tandem_member::set_group_terms;
 
 /// A group's ledger cannot be created, used or removed.
 #[derive(Debug, thiserror::Error)]
@@ -101,10 +104,12 @@ pub enum ProvisionError {
     },
 }
 
-/// The topics that a run created, or was about to create, on clusters that outlive it.
+/// What a run created or set, or was about to, on clusters that outlive it.
 #[derive(Debug, Clone, Default)]
 pub struct Provisioned {
     made: Arc<Mutex<Vec<Made>>>,
+    /// Groups of the newer protocol, whose settings it set.
+    set: Arc<Mutex<Vec<(Cluster, ConsumerGroup)>>>,
 }
 
 /// A created topic: its record, its cluster, its name.
@@ -138,7 +143,7 @@ pub async fn provision(
     provision_facts(plan, clusters).await?;
     // Groups that share a topic share its provisioning.
     let mut ledgers: BTreeMap<_, Vec<Need>> = BTreeMap::new();
-    for (name, group) in plan.groups.iter().filter(|(_, it)| plan.etcd_of(it).is_none()) {
+    for (name, group) in plan.groups.iter().filter(|(_, it)| plan.is_on_kafka(it)) {
         let outlives = plan.clusters.get(&group.cluster).map(|cluster| &cluster.address)
             != Some(&Address::Embedded);
         let need = Need {
@@ -177,7 +182,9 @@ async fn preflight(plan: &Plan) -> Result<(), ProvisionError> {
         }
     }
     let mut refused = own_members(plan, &mut facts);
-    for finding in etcd_findings(plan).await.into_iter().chain(judge(plan, &facts)) {
+    let stores = etcd_findings(plan).await.into_iter().chain(zookeeper_findings(plan).await);
+    let stores = stores.chain(nats_findings(plan).await);
+    for finding in stores.chain(judge(plan, &facts)) {
         match finding.weight {
             Weight::Fine => tracing::debug!("{finding}"),
             Weight::Warned => tracing::warn!("{finding}"),
@@ -189,12 +196,25 @@ async fn preflight(plan: &Plan) -> Result<(), ProvisionError> {
 
 async fn ensure_all(needs: Vec<Need>) -> Result<(), ProvisionError> {
     for need in needs {
+        set_terms(&need)?;
         if ensure(&need).await? && need.created.is_some() {
             let failed = |source| ProvisionError::Kafka { group: need.name.clone(), source };
             need.members.lets_publish(&need.group.topic).map_err(failed)?;
         }
     }
     Ok(())
+}
+
+/// Gives a group of the newer protocol its session and its heartbeat, which are the brokers'.
+fn set_terms(need: &Need) -> Result<(), ProvisionError> {
+    let Some(terms) = group_terms(&need.group) else { return Ok(()) };
+    let consumer_group = &need.group.consumer_group;
+    if need.created.is_some() {
+        // Before the request, because a failed request may have set them.
+        need.made.set().push((need.cluster.clone(), consumer_group.clone()));
+    }
+    let set = set_group_terms(&need.cluster, consumer_group, Some(terms));
+    set.map_err(|source| ProvisionError::Kafka { group: need.name.clone(), source })
 }
 
 /// Ensures that one group's topic exists. Returns whether it was created.
@@ -261,6 +281,10 @@ pub(super) async fn remake(
                 let failed = |source| ProvisionError::Kafka { group: group.clone(), source };
                 let admin = Admin::new(&seen).map_err(failed)?;
                 admin.create(&planned.topic, planned.topic_settings()).await.map_err(failed)?;
+                if let Some(terms) = group_terms(&planned) {
+                    let set = set_group_terms(&seen, &planned.consumer_group, Some(terms));
+                    set.map_err(failed)?;
+                }
             }
             if let Some((plan, cluster)) = facts {
                 ensure_facts(&plan, &cluster, &seen).await?;
@@ -281,12 +305,28 @@ impl Provisioned {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the topics that the run created. Those of embedded clusters end with their brokers.
+    fn set(&self) -> MutexGuard<'_, Vec<(Cluster, ConsumerGroup)>> {
+        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes the topics that the run created, and the settings of its groups. Those of embedded
+    /// clusters end with their brokers.
     ///
     /// # Errors
     /// A cluster does not answer, or refuses. What remains stays recorded for `tandem down`.
     pub async fn remove(self) -> Result<(), ProvisionError> {
         let mut outcome = Ok(());
+        let set = std::mem::take(&mut *self.set());
+        for (cluster, group) in set {
+            // It connects and waits, a moment.
+            let reset = tokio::task::spawn_blocking(move || {
+                if let Err(error) = set_group_terms(&cluster, &group, None) {
+                    let error = crate::error::chain(&error);
+                    tracing::warn!(%group, error, "The settings of a consumer group stay.");
+                }
+            });
+            drop(reset.await);
+        }
         let made = std::mem::take(&mut *self.made());
         for (created, cluster, topic) in made {
             // Continue after an error.

@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fold::Fold;
 use crate::ids::Life;
-use crate::journal::{JournalError, Queue, Sink, Written};
+use crate::journal::{Header, JournalError, Queue, Sink, Written};
 use crate::live::Live;
-use crate::observation::{Fact, What};
+use crate::observation::{Fact, RunEvent, What};
 use crate::time::Mono;
 
 /// How many facts a follower may be behind; with fifty members, that is half a minute.
@@ -34,6 +34,8 @@ pub struct Recorder {
     broken: CancellationToken,
     /// The time, in nanoseconds, if the owner lets it pass.
     passed: Option<AtomicU64>,
+    /// The state of the journal, if another process writes it.
+    elsewhere: Mutex<Option<Written>>,
 }
 
 struct Inner {
@@ -86,7 +88,8 @@ impl Recorder {
         let followers = broadcast::Sender::new(BEHIND_MAX);
         let changed = watch::Sender::new(());
         let fold = Arc::new(Fold::new(live));
-        Ok(Self { inner: Mutex::new(inner), fold, journal, changed, followers, broken, passed })
+        let (inner, elsewhere) = (Mutex::new(inner), Mutex::default());
+        Ok(Self { inner, fold, journal, changed, followers, broken, passed, elsewhere })
     }
 
     /// Whether the owner lets time pass.
@@ -103,9 +106,14 @@ impl Recorder {
         }
     }
 
+    /// Until when time has passed, if the owner lets it pass.
+    #[must_use]
+    pub fn passed(&self) -> Option<Mono> {
+        self.passed.as_ref().map(|passed| Mono(passed.load(Ordering::SeqCst)))
+    }
+
     fn now(&self) -> Mono {
-        let passed = self.passed.as_ref().map(|passed| Mono(passed.load(Ordering::SeqCst)));
-        passed.unwrap_or_else(Mono::now)
+        self.passed().unwrap_or_else(Mono::now)
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -113,24 +121,50 @@ impl Recorder {
     }
 
     /// Records what the controller sees of `life` now. Returns the timestamp.
-    pub fn note(&self, life: Option<&Life>, what: What) -> Mono {
+    pub fn note(&self, life: Option<&Life>, event: RunEvent) -> Mono {
         let mut inner = self.inner();
         // Timestamped under the lock, so that the controller's facts are in the order of their
         // timestamps.
         let now = self.now();
-        self.write(&mut inner, now, life, what);
+        self.write(&mut inner, now, life, event);
         now
     }
 
     /// Records what the controller saw of `life` at `t`.
-    pub fn note_at(&self, t: Mono, life: Option<&Life>, what: What) {
-        self.write(&mut self.inner(), t, life, what);
+    pub fn note_at(&self, t: Mono, life: Option<&Life>, event: RunEvent) {
+        self.write(&mut self.inner(), t, life, event);
     }
 
-    fn write(&self, inner: &mut Inner, t: Mono, life: Option<&Life>, what: What) {
+    fn write(&self, inner: &mut Inner, t: Mono, life: Option<&Life>, event: RunEvent) {
         inner.seq += 1;
-        let fact = Fact { t, seq: inner.seq, life: life.cloned(), what };
+        let fact = Fact { t, seq: inner.seq, life: life.cloned(), what: What::Run(event) };
         self.put(inner, fact);
+    }
+
+    /// Sends the followers alone a fact of the controller, in its place among the others. It has
+    /// the number of the fact before it, so that none is missing without it. Returns its timestamp.
+    pub fn announce(&self, event: RunEvent) -> Mono {
+        let inner = self.inner();
+        let t = self.now();
+        let fact = Fact { t, seq: inner.seq, life: None, what: What::Run(event) };
+        // Without followers there is nothing to announce it to.
+        self.followers.send(Arc::new(fact)).ok();
+        t
+    }
+
+    /// From now on the topology is that of `header`. Returns since when, and how much of the
+    /// journal must be written until its files say so.
+    pub fn change(&self, header: &Header) -> (Mono, u64) {
+        let (at, until) = {
+            // Each fact is before the change, or after it.
+            let _inner = self.inner();
+            let at = self.now();
+            self.journal.change(at, header.clone());
+            (at, self.journal.progress().0)
+        };
+        // Without that lock: the fold's comes before it, because its listeners record facts.
+        self.fold.change(&header.plan, at);
+        (at, until)
     }
 
     /// Records a member's fact.
@@ -164,7 +198,7 @@ impl Recorder {
         let Some(Hole { from, facts }) = inner.hole.take() else { return };
         tracing::warn!(facts, "The disk was too slow for these facts; their time is unknown.");
         let until = Mono::now();
-        self.write(inner, until, None, What::Unwritten { from, until, facts });
+        self.write(inner, until, None, RunEvent::Unwritten { from, until, facts });
     }
 
     /// Waits until all facts are written, for at most ten seconds. Later facts may be lost.
@@ -209,15 +243,47 @@ impl Recorder {
     /// The state of the journal: its file, whether it is written, and how many facts were lost.
     #[must_use]
     pub fn written(&self) -> Written {
+        let elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(written) = &*elsewhere {
+            return written.clone();
+        }
         let dropped = self.inner().dropped;
         let written = self.journal.written();
         Written { lost: written.lost + dropped, ..written }
+    }
+
+    /// Sets the state of the journal, which another process writes.
+    pub fn written_elsewhere(&self, written: Written) {
+        *self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
+    }
+
+    /// Sends facts to the followers alone: those from which they know how things stand.
+    pub fn brief_followers(&self, facts: impl IntoIterator<Item = Fact>) {
+        for fact in facts {
+            // Without followers there is nothing to be briefed.
+            self.followers.send(Arc::new(fact)).ok();
+        }
     }
 
     /// A receiver that is notified after each fact.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
+    }
+
+    /// As [`follow`](Self::follow), and how many facts were put into the queue of the journal
+    /// before.
+    #[must_use]
+    pub fn follow_from(&self) -> (broadcast::Receiver<Arc<Fact>>, u64) {
+        // Facts are put under this lock.
+        let _inner = self.inner();
+        (self.followers.subscribe(), self.journal.progress().0)
+    }
+
+    /// How many facts were put into the queue of the journal, and how many of these are written.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        self.journal.progress()
     }
 
     /// A receiver of every fact from now on, in the journal's order. A receiver that is too slow

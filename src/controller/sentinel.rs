@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::{Clusters, Recorder};
 use crate::ids::ClusterName;
 use crate::kafka::Admin;
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::topology::{Address, Plan};
 
 /// The time between an answer and the next question.
@@ -115,7 +115,7 @@ impl Sentinel {
     }
 
     /// The facts to record after an answer with the cluster's brokers, or after no answer.
-    fn hear(&mut self, answer: Option<BTreeSet<String>>) -> Vec<What> {
+    fn hear(&mut self, answer: Option<BTreeSet<String>>) -> Vec<RunEvent> {
         self.unanswered = if answer.is_some() { 0 } else { self.unanswered.saturating_add(1) };
         let named = match answer {
             Some(named) => named,
@@ -124,9 +124,9 @@ impl Sentinel {
         };
         let cluster = || self.cluster.clone();
         let gone = self.present.difference(&named).cloned();
-        let gone = gone.map(|broker| What::BrokerLost { cluster: cluster(), broker });
+        let gone = gone.map(|broker| RunEvent::BrokerLost { cluster: cluster(), broker });
         let back = self.lost.intersection(&named).cloned();
-        let back = back.map(|broker| What::BrokerBack { cluster: cluster(), broker });
+        let back = back.map(|broker| RunEvent::BrokerBack { cluster: cluster(), broker });
         let noted = gone.chain(back).collect();
         self.lost.extend(self.present.difference(&named).cloned());
         self.lost.retain(|broker| !named.contains(broker));
@@ -143,11 +143,11 @@ mod tests {
     fn a_broker_is_lost_once_and_comes_back_once() {
         let mut sentinel = Sentinel::of("a".parse().unwrap());
         let named = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect());
-        let lost = |name: &str| What::BrokerLost {
+        let lost = |name: &str| RunEvent::BrokerLost {
             cluster: "a".parse().unwrap(),
             broker: name.to_owned(),
         };
-        let back = |name: &str| What::BrokerBack {
+        let back = |name: &str| RunEvent::BrokerBack {
             cluster: "a".parse().unwrap(),
             broker: name.to_owned(),
         };

@@ -9,6 +9,8 @@ use rustix::process::Signal;
 use tokio::sync::watch;
 
 use super::Process;
+use super::outside::Far;
+use crate::external::Deed;
 use crate::guard::signal_families;
 use crate::ids::{Incarnation, Life, MemberId};
 use crate::time::Mono;
@@ -33,6 +35,8 @@ pub struct State {
     pub phase: Phase,
     /// Since when it is in that state.
     pub since: Mono,
+    /// Since when an order keeps it from its brokers, if one does.
+    pub cut_off: Option<Mono>,
 }
 
 /// The slot of one member.
@@ -42,6 +46,8 @@ pub struct Slot {
     works: bool,
     state: watch::Sender<State>,
     process: Mutex<Option<Arc<Process>>>,
+    /// How the process is signalled, if Tandem did not start it.
+    far: Mutex<Option<Far>>,
     signalled: AtomicU64,
     /// The number of lives so far, including those of second processes.
     lives: AtomicU32,
@@ -51,11 +57,13 @@ pub struct Slot {
 impl Slot {
     pub(super) fn new(member: MemberId, works: bool) -> Self {
         let (incarnation, phase, since) = (Incarnation(0), Phase::Absent, Mono::ZERO);
+        let state = State { incarnation, phase, since, cut_off: None };
         Self {
             member,
             works,
-            state: watch::Sender::new(State { incarnation, phase, since }),
+            state: watch::Sender::new(state),
             process: Mutex::default(),
+            far: Mutex::default(),
             signalled: AtomicU64::new(0),
             lives: AtomicU32::new(0),
             restart_after: Mutex::default(),
@@ -89,7 +97,13 @@ impl Slot {
         Some(state)
     }
 
-    /// The process that runs, if one does.
+    /// Whether a process runs that can be signalled.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.process().is_some() || lock(&self.far).is_some()
+    }
+
+    /// The process that runs, if one does that Tandem started.
     #[must_use]
     pub fn process(&self) -> Option<Arc<Process>> {
         lock(&self.process).clone()
@@ -101,6 +115,10 @@ impl Slot {
     /// # Errors
     /// The signal cannot be sent.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        let far = lock(&self.far).clone();
+        if let Some(far) = far {
+            return far.signal(signal);
+        }
         let Some(process) = self.process() else { return Ok(()) };
         self.signalled.store(Mono::now().0, Ordering::Relaxed);
         process.signal(signal)?;
@@ -128,17 +146,42 @@ impl Slot {
 
     pub(super) fn born(&self, since: Mono, incarnation: Incarnation, process: Arc<Process>) {
         *lock(&self.process) = Some(process);
-        self.state.send_replace(State { incarnation, phase: Phase::Running, since });
+        self.runs(since, incarnation);
+    }
+
+    pub(super) fn born_outside(&self, since: Mono, incarnation: Incarnation, far: Far) {
+        *lock(&self.far) = Some(far);
+        self.runs(since, incarnation);
+    }
+
+    fn runs(&self, since: Mono, incarnation: Incarnation) {
+        let phase = Phase::Running;
+        self.state.send_replace(State { incarnation, phase, since, cut_off: None });
+    }
+
+    /// Since when an order keeps it from its brokers; none if all passes.
+    pub(super) fn cut_off(&self, since: Option<Mono>) {
+        self.state.send_modify(|state| state.cut_off = since);
+    }
+
+    /// Orders something of a member that Tandem did not start.
+    ///
+    /// # Errors
+    /// It is none, or is not there, or the order cannot be sent.
+    pub fn order(&self, deed: Deed) -> io::Result<()> {
+        let far = lock(&self.far).clone();
+        far.map_or_else(|| Err(io::ErrorKind::NotConnected.into()), |far| far.order(deed))
     }
 
     pub(super) fn turn(&self, since: Mono, phase: Phase) {
         if phase == Phase::Absent {
             *lock(&self.process) = None;
+            *lock(&self.far) = None;
         }
         self.state.send_modify(|state| *state = State { phase, since, ..*state });
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use super::Recorder;
-use crate::observation::What;
+use crate::observation::RunEvent;
 use crate::time::Suspends;
 
 /// The polling interval. Up to this much time before a suspend may be unknown as well.
@@ -32,7 +32,7 @@ impl SuspendWatch {
             while !stopped.load(Ordering::Relaxed) {
                 std::thread::sleep(LOOK);
                 if let Some((from, until)) = suspends.look() {
-                    record.note(None, What::Suspended { from, until });
+                    record.note(None, RunEvent::Suspended { from, until });
                 }
             }
         })?;

@@ -8,10 +8,10 @@ use rustix::process::Signal;
 use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
 
-use super::fleet::live_out;
+use super::keeper::live_out;
 use super::{Process, ProcessError, Recorder};
 use crate::ids::Life;
-use crate::observation::What;
+use crate::observation::RunEvent;
 
 /// How long it has to leave its group, and then to end after SIGKILL.
 const FAREWELL: Duration = Duration::from_secs(4);
@@ -43,7 +43,7 @@ impl Twin {
         record: Arc<Recorder>,
     ) -> Self {
         let process = Arc::new(process);
-        record.note(Some(&life), What::Started { pid: process.pid(), external: None });
+        record.note(Some(&life), RunEvent::Started { pid: process.pid(), external: None });
         let mut keeper = JoinSet::new();
         let (own, its) = (life.clone(), Arc::clone(&process));
         keeper.spawn(async move {

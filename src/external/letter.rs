@@ -5,9 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Standing;
 use crate::ids::{GroupName, Life};
 use crate::observation::{ClockDomain, Fact};
-use crate::time::Mono;
+use crate::time::{Mono, Wall};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -28,6 +29,23 @@ pub struct Origin {
     pub clock: ClockDomain,
 }
 
+/// What an acknowledged record says of two clocks: the broker appended it between two instants of
+/// the clock of its author, and its own clock showed the stamp then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The node id of the broker.
+    pub broker: i32,
+    /// Before this instant nothing was sent.
+    #[serde(rename = "sent_ns")]
+    pub sent: Mono,
+    /// At this instant the acknowledgement was there.
+    #[serde(rename = "acked_ns")]
+    pub acked: Mono,
+    /// The clock of the broker, in whole milliseconds.
+    #[serde(rename = "stamp_ms")]
+    pub stamp: Wall,
+}
+
 /// A record of the facts topic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Letter {
@@ -35,6 +53,10 @@ pub struct Letter {
     pub origin: Origin,
     /// When the member's process was seen to be gone.
     pub died: Option<Mono>,
+    /// What its witness has made of orders, where that is new.
+    pub orders: Option<Box<Standing>>,
+    /// How the clock of all instants compared last with that of the broker to which letters go.
+    pub reading: Option<Reading>,
     /// The facts, in the order of `seq`.
     pub facts: Vec<Fact>,
 }
@@ -65,13 +87,24 @@ struct Head {
     origin: Origin,
     #[serde(rename = "died_ns", default, skip_serializing_if = "Option::is_none")]
     died: Option<Mono>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    orders: Option<Box<Standing>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reading: Option<Reading>,
 }
 
 impl Letter {
     /// A record with these lines, each a fact and its line break.
     #[must_use]
-    pub fn write(origin: &Origin, died: Option<Mono>, lines: &[u8]) -> Vec<u8> {
-        let head = Head { facts: VERSION, origin: origin.clone(), died };
+    pub fn write(
+        origin: &Origin,
+        died: Option<Mono>,
+        orders: Option<&Standing>,
+        reading: Option<Reading>,
+        lines: &[u8],
+    ) -> Vec<u8> {
+        let orders = orders.cloned().map(Box::new);
+        let head = Head { facts: VERSION, origin: origin.clone(), died, orders, reading };
         let mut record = serde_json::to_vec(&head).unwrap_or_default();
         record.push(b'\n');
         record.extend_from_slice(lines);
@@ -103,7 +136,8 @@ impl Letter {
             }
             facts.push(fact);
         }
-        Ok(Self { origin: head.origin, died: head.died, facts })
+        let Head { origin, died, orders, reading, .. } = head;
+        Ok(Self { origin, died, orders, reading, facts })
     }
 
     /// The instant of the latest that it says; the earliest of all instants where its clock is not

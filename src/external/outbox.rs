@@ -1,11 +1,12 @@
 //! The spool of one life, shared by those who fill and those who empty it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Letter, Origin, Spool};
+use super::{Letter, Origin, Reading, Spool, Standing};
 use crate::ids::ClusterName;
+use crate::observation::ClockDomain;
 use crate::time::Mono;
 
 /// The most bytes that wait: twenty minutes of a member that leads.
@@ -28,6 +29,9 @@ struct State {
     /// The clusters that have every fact and the death.
     complete: BTreeSet<ClusterName>,
     clusters: usize,
+    /// What became of orders, and how much of that each cluster has.
+    standing: Standing,
+    stood: BTreeMap<ClusterName, u64>,
 }
 
 /// A letter for one cluster.
@@ -38,13 +42,15 @@ pub(super) struct Work {
     pub(super) record: Vec<u8>,
     until: Option<u64>,
     last: bool,
+    standing: Option<u64>,
 }
 
 impl Outbox {
     pub(super) fn new(origin: Origin, clusters: &BTreeSet<ClusterName>) -> Self {
         let spool = Spool::new(clusters.iter().cloned(), SPOOL_MAX);
         let (complete, clusters) = (BTreeSet::new(), clusters.len());
-        let state = State { spool, over: false, died: None, complete, clusters };
+        let (standing, stood) = (Standing::default(), BTreeMap::new());
+        let state = State { spool, over: false, died: None, complete, clusters, standing, stood };
         Self { origin, state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -58,6 +64,12 @@ impl Outbox {
         self.changed.notify_all();
     }
 
+    /// What has become of orders by now.
+    pub(super) fn stand(&self, standing: &Standing) {
+        self.state().standing = standing.clone();
+        self.changed.notify_all();
+    }
+
     /// No line follows: the member is gone, since then as far as its witness knows.
     pub(super) fn end(&self, died: Option<Mono>) {
         let mut state = self.state();
@@ -66,8 +78,13 @@ impl Outbox {
         self.changed.notify_all();
     }
 
-    /// The next letter for a cluster, if there is one.
-    pub(super) fn next(&self, cluster: &ClusterName) -> Option<Work> {
+    /// The next letter for a cluster, if there is one. It says how the clock of this process, which
+    /// may not be that of an earlier life, compared last with that of the cluster.
+    pub(super) fn next(
+        &self,
+        cluster: &ClusterName,
+        compared: Option<&(ClockDomain, Reading)>,
+    ) -> Option<Work> {
         let state = self.state();
         let (until, lines) = match state.spool.pending(cluster, LETTER_MAX) {
             Some((until, lines)) => (Some(until), lines),
@@ -75,12 +92,18 @@ impl Outbox {
         };
         let is_last = |until| !state.spool.has_after(until);
         let last = state.over && until.is_none_or(is_last);
-        if lines.is_empty() && (!last || state.complete.contains(cluster)) {
+        let stood = state.stood.get(cluster).copied().unwrap_or_default();
+        let standing = Some(&state.standing).filter(|standing| standing.seq > stood);
+        let is_complete = !last || state.complete.contains(cluster);
+        if lines.is_empty() && standing.is_none() && is_complete {
             return None;
         }
         let died = state.died.filter(|_| last);
-        let record = Letter::write(&self.origin, died, &lines);
-        Some(Work { key: Letter::key(&self.origin), record, until, last })
+        let same = compared.filter(|(clock, _)| *clock == self.origin.clock);
+        let reading = same.map(|(_, reading)| *reading);
+        let record = Letter::write(&self.origin, died, standing, reading, &lines);
+        let standing = standing.map(|standing| standing.seq);
+        Some(Work { key: Letter::key(&self.origin), record, until, last, standing })
     }
 
     /// Waits until there may be something to deliver.
@@ -94,6 +117,9 @@ impl Outbox {
         let mut state = self.state();
         if let Some(until) = work.until {
             state.spool.delivered(cluster, until);
+        }
+        if let Some(seq) = work.standing {
+            state.stood.insert(cluster.clone(), seq);
         }
         if work.last {
             state.complete.insert(cluster.clone());

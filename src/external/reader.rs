@@ -20,14 +20,14 @@ const WAITING_MAX: usize = 256;
 const LOOK: Duration = Duration::from_millis(100);
 /// How often a cluster without the topic, or without an answer, is asked again.
 const AGAIN: Duration = Duration::from_millis(500);
-/// How long a cluster may take to show its past; then the others go on without it.
+/// How long a cluster may show nothing of its past; then the others go on without it.
 const SHOWS: Duration = Duration::from_secs(5);
 
 /// What a reader hands out.
 #[derive(Debug)]
 pub enum Arrival {
-    /// A letter.
-    Letter(Letter),
+    /// A letter, and the cluster that it came by.
+    Letter(ClusterName, Box<Letter>),
     /// All that is past was handed out. Said once.
     Caught,
     /// Nothing within the time.
@@ -58,9 +58,36 @@ impl Bell {
 
 /// One cluster.
 struct Lane {
+    name: ClusterName,
     items: Receiver<Item>,
     head: Option<Letter>,
     caught: bool,
+    /// When it last showed something; at first, when the reader began.
+    shown: Mono,
+}
+
+impl Lane {
+    fn new(name: ClusterName, items: Receiver<Item>) -> Self {
+        Self { name, items, head: None, caught: false, shown: Mono::now() }
+    }
+
+    /// Takes its next letter, if there is one.
+    fn fill(&mut self) {
+        while self.head.is_none() {
+            match self.items.try_recv() {
+                Ok(Item::Letter(letter)) => self.head = Some(letter),
+                Ok(Item::Caught) => self.caught = true,
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
+            }
+            self.shown = Mono::now();
+        }
+    }
+
+    /// Whether its next letter may be of the past, and older than those of the others.
+    fn is_open(&self) -> bool {
+        let late = Mono::now().since(self.shown) >= SHOWS;
+        self.head.is_none() && !self.caught && !late
+    }
 }
 
 /// Tails of one topic on several clusters. Ends with this value.
@@ -68,7 +95,6 @@ pub struct Reader {
     here: ClockDomain,
     lanes: Vec<Lane>,
     bell: Arc<Bell>,
-    began: Mono,
     caught: bool,
     stop: Arc<AtomicBool>,
 }
@@ -99,9 +125,9 @@ impl Reader {
             };
             let thread = std::thread::Builder::new().name(format!("facts of {name}"));
             let _ends_by_the_flag = thread.spawn(move || tail.run(from))?;
-            lanes.push(Lane { items, head: None, caught: false });
+            lanes.push(Lane::new(name.clone(), items));
         }
-        Ok(Self { here, lanes, bell, began: Mono::now(), caught: false, stop })
+        Ok(Self { here, lanes, bell, caught: false, stop })
     }
 
     /// What comes next, within `wait`.
@@ -114,29 +140,16 @@ impl Reader {
     }
 
     fn take(&mut self) -> Option<Arrival> {
-        let late = Mono::now().since(self.began) >= SHOWS;
-        for lane in self.lanes.iter_mut().filter(|lane| lane.head.is_none()) {
-            loop {
-                match lane.items.try_recv() {
-                    Ok(Item::Letter(letter)) => lane.head = Some(letter),
-                    Ok(Item::Caught) => {
-                        lane.caught = true;
-                        continue;
-                    }
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
-                }
-                break;
-            }
-        }
-        // Until a cluster has shown its past, its next letter may be the oldest.
-        let open = |lane: &Lane| lane.head.is_none() && !lane.caught && !late;
-        if !self.caught && self.lanes.iter().any(open) {
+        self.lanes.iter_mut().for_each(Lane::fill);
+        if !self.caught && self.lanes.iter().any(Lane::is_open) {
             return None;
         }
         let oldest = |lane: &&mut Lane| lane.head.as_ref().map(|letter| letter.stamp(&self.here));
         let with = self.lanes.iter_mut().filter(|lane| lane.head.is_some());
-        if let Some(letter) = with.min_by_key(oldest).and_then(|lane| lane.head.take()) {
-            return Some(Arrival::Letter(letter));
+        if let Some(lane) = with.min_by_key(oldest)
+            && let Some(letter) = lane.head.take()
+        {
+            return Some(Arrival::Letter(lane.name.clone(), Box::new(letter)));
         }
         (!std::mem::replace(&mut self.caught, true)).then_some(Arrival::Caught)
     }
@@ -216,5 +229,70 @@ impl Tailing {
             std::thread::sleep(AGAIN);
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::external::Origin;
+
+    fn clock() -> ClockDomain {
+        ClockDomain { boot: "b".to_owned(), time_namespace: 1 }
+    }
+
+    fn letter(began: u64) -> Item {
+        let life = "p1-a.1".to_owned().try_into().unwrap();
+        let (group, clock) = ("p1".parse().unwrap(), clock());
+        let origin = Origin { group, life, pid: 7, began: Mono(began), clock };
+        let (died, orders, reading, facts) = (None, None, None, Vec::new());
+        Item::Letter(Letter { origin, died, orders, reading, facts })
+    }
+
+    fn reader(lanes: Vec<Lane>) -> Reader {
+        let (bell, stop) = (Arc::default(), Arc::default());
+        Reader { here: clock(), lanes, bell, caught: false, stop }
+    }
+
+    fn lane(name: &str, shown: Mono) -> (SyncSender<Item>, Lane) {
+        let (sender, items) = sync_channel(WAITING_MAX);
+        (sender, Lane { shown, ..Lane::new(name.parse().unwrap(), items) })
+    }
+
+    /// What it hands out: when each letter's life began, and 0 for the end of the past.
+    fn taken(reader: &mut Reader) -> Vec<u64> {
+        let next = || match reader.take()? {
+            Arrival::Letter(_, letter) => Some(letter.origin.began.0),
+            Arrival::Caught => Some(0),
+            Arrival::Nothing => None,
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn a_long_past_is_not_over_where_a_cluster_pauses_to_show_it() {
+        let (sender, lane) = lane("a", Mono::now() - SHOWS);
+        let mut reader = reader(vec![lane]);
+        for began in [1, 2] {
+            sender.send(letter(began)).unwrap();
+            assert_eq!(taken(&mut reader), [began], "the rest of the past is still to come");
+        }
+        sender.send(Item::Caught).unwrap();
+        assert_eq!(taken(&mut reader), [0]);
+    }
+
+    #[test]
+    fn the_oldest_is_first_and_a_cluster_that_shows_nothing_is_not_waited_for() {
+        let (one, other) = (lane("a", Mono::now()), lane("b", Mono::now()));
+        let (silent, gone) = lane("c", Mono::now() - SHOWS);
+        let mut reader = reader(vec![one.1, other.1, gone]);
+        one.0.send(letter(2)).unwrap();
+        assert_eq!(taken(&mut reader), [0; 0], "the other cluster may have an older one");
+        other.0.send(letter(1)).unwrap();
+        other.0.send(Item::Caught).unwrap();
+        assert_eq!(taken(&mut reader), [1, 2]);
+        one.0.send(Item::Caught).unwrap();
+        assert_eq!(taken(&mut reader), [0]);
+        drop(silent);
     }
 }

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use super::ensure_topic;
 use super::outbox::Outbox;
+use super::timer::Timer;
 use crate::ids::{ClusterName, TopicName};
 use crate::kafka::{Cluster, KafkaError, Publisher};
+use crate::observation::ClockDomain;
 
 /// The least time between two letters of one life: facts travel in batches.
 const PACE: Duration = Duration::from_millis(50);
@@ -24,6 +26,8 @@ pub(super) struct Sender {
     /// Those that are first in the list go first.
     pub(super) outboxes: Vec<Arc<Outbox>>,
     pub(super) stop: Arc<AtomicBool>,
+    /// The clock of this process.
+    pub(super) clock: ClockDomain,
 }
 
 impl Sender {
@@ -32,9 +36,12 @@ impl Sender {
         let mut publisher = None;
         let mut fails = false;
         let mut wait = AGAIN[0];
+        let mut timer = Timer::default();
         while !self.stop.load(Ordering::SeqCst) {
             let mut all = self.outboxes.iter();
-            let work = all.find_map(|outbox| Some((outbox, outbox.next(&self.name)?)));
+            let work = all.find_map(|outbox| {
+                Some((outbox, outbox.next(&self.name, timer.last(&self.clock).as_ref())?))
+            });
             let Some((outbox, work)) = work else {
                 if let Some(first) = self.outboxes.first() {
                     first.wait(LOOK);
@@ -42,7 +49,7 @@ impl Sender {
                 continue;
             };
             let sent = self.publisher(&mut publisher);
-            match sent.and_then(|publisher| publisher.publish(&work.key, &work.record)) {
+            match sent.and_then(|to| timer.publish(to, |to| to.publish(&work.key, &work.record))) {
                 Ok(()) => {
                     outbox.delivered(&self.name, &work);
                     if std::mem::take(&mut fails) {

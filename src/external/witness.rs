@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Origin;
+use super::hand::{OrdersSetup, obey};
 use super::outbox::Outbox;
 use super::sender::Sender;
 use super::spool_file::{Left, SpoolFile};
@@ -52,6 +53,8 @@ pub struct WitnessSetup {
     pub folder: PathBuf,
     /// The clusters on which the topic is: addresses, and how to connect.
     pub clusters: BTreeMap<ClusterName, (String, Access)>,
+    /// How it takes orders of experiments, if the group allows these.
+    pub orders: Option<OrdersSetup>,
 }
 
 /// A witness cannot work.
@@ -65,14 +68,16 @@ pub enum WitnessError {
     Setup(#[from] serde_json::Error),
 }
 
-/// Starts a witness beside this process. Returns the pipe that takes the member's facts.
+/// Starts a witness beside this process, which asks of the other end of `link` what only this
+/// process can do. Returns the pipe that takes the member's facts.
 ///
 /// # Errors
 /// The system refuses the pipe or the process.
-pub fn attend(setup: &WitnessSetup) -> io::Result<OwnedFd> {
+pub fn attend(setup: &WitnessSetup, link: Option<OwnedFd>) -> io::Result<OwnedFd> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let mut command = Command::new(std::env::current_exe()?);
-    let command = command.arg("witness").stdin(Stdio::from(reader)).stdout(Stdio::null());
+    let link = link.map_or_else(Stdio::null, Stdio::from);
+    let command = command.arg("witness").stdin(Stdio::from(reader)).stdout(link);
     // It starts the witness and ends, so that the witness is no child of this process.
     let done = command.stderr(Stdio::null()).status()?;
     if !done.success() {
@@ -95,7 +100,7 @@ pub fn bear_witness(beside: bool) -> Result<(), WitnessError> {
         let mut command = Command::new(std::env::current_exe()?);
         let command = command.args(["witness", "--beside"]).stdin(Stdio::inherit());
         // Outside the terminal's foreground group, as what ends the member must not end it.
-        command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
+        command.stdout(Stdio::inherit()).stderr(Stdio::null()).process_group(0).spawn()?;
         return Ok(());
     }
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -124,6 +129,9 @@ fn watch(setup: &WitnessSetup, input: impl BufRead) -> Result<(), WitnessError> 
     let senders = start(setup, &outboxes, &stop)?;
     let removed = remove_each(earlier, Arc::clone(&stop))?;
 
+    if let Some(orders) = &setup.orders {
+        obey(setup, orders, &outbox);
+    }
     take(input, &mut file, &outbox);
     let died = gone(*holder);
     file.died(died).unwrap_or_else(|error| unkept(&error));
@@ -220,6 +228,7 @@ fn start(
             topic: setup.topic.clone(),
             outboxes: outboxes.to_vec(),
             stop: Arc::clone(stop),
+            clock: setup.origin.clock.clone(),
         };
         std::thread::Builder::new().name(format!("to {name}")).spawn(move || sender.run())
     });

@@ -85,19 +85,20 @@ pub fn wake(run: &Run) {
 /// Ends the controller, then its guard. Returns one line for each that could not be ended.
 fn end_both(path: &Path, run: &Run, done: &mut impl FnMut(String)) -> Vec<String> {
     let mut left = Vec::new();
-    let controller = run.controller;
+    let (controller, name) = (run.controller, run.purpose.controller());
     match end(controller, &[Signal::INT, Signal::CONT], GRACE) {
         Ok(Ended::Already) => {}
         Ok(Ended::Asked) => {
-            done(format!("controller {} ended when asked", controller.pid));
+            done(format!("{name} {} ended when asked", controller.pid));
         }
         Ok(Ended::Killed) => done(format!(
-            "controller {} did not end within {GRACE:?} after it was asked, and was killed",
+            "{name} {} did not end within {GRACE:?} after it was asked, and was killed",
             controller.pid
         )),
-        Err(error) => left.push(format!("controller {}: {error}", controller.pid)),
+        Err(error) => left.push(format!("{name} {}: {error}", controller.pid)),
     }
-    if let Some(guard) = run.guard {
+    // The controller may have replaced a guard that died.
+    if let Some(guard) = page(path).map_or(run.guard, |page| page.run.guard) {
         // The guard notices that by itself, unless it is stopped. It also runs the commands that
         // the controller still owes, so it needs their time as well.
         let owed = page(path).map(|page| page.patience()).unwrap_or_default();

@@ -1,11 +1,11 @@
 //! The controller's handle to its guard.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::lease::LEASE;
 use super::line::{GuardError, Line, Loss};
-use super::{Children, Revival, Run, UserCommand, heal, page, runs};
+use super::{Children, Revival, Run, UserCommand, heal, page, parent, runs};
 use crate::time::Mono;
 
 /// How long the guard has to undo what its controller could not.
@@ -21,13 +21,18 @@ const UNDOING: Duration = Duration::from_secs(10);
 
 /// A running guard. Dropping it closes the pipe, and the guard undoes what it holds.
 pub struct Guard {
+    program: OsString,
+    run: Run,
+    post: RwLock<Post>,
+    mark: String,
+    children: Arc<Children>,
+}
+
+/// The process of a guard.
+struct Post {
     child: Child,
     line: Arc<Line>,
     renewal: Option<JoinHandle<()>>,
-    ledger: PathBuf,
-    folder: PathBuf,
-    mark: String,
-    children: Arc<Children>,
 }
 
 /// Proof that the guard holds a process.
@@ -47,34 +52,45 @@ impl Guard {
     /// # Errors
     /// The guard cannot be started, or cannot write its ledger.
     pub fn start(program: impl AsRef<OsStr>, run: &Run) -> Result<Self, GuardError> {
-        let mut child = Command::new(program)
-            .arg("guard")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // Outside the terminal's foreground group, or Ctrl-C would reach it, too.
-            .process_group(0)
-            .spawn()
-            .map_err(GuardError::Start)?;
-        let broken = || GuardError::Start(io::ErrorKind::BrokenPipe.into());
-        let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or_else(broken)?;
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(broken)?;
-        let pidfd = pidfd_open(pid, PidfdFlags::empty())
-            .map_err(|error| GuardError::Start(error.into()))?;
-        let line = Arc::new(Line::new(pidfd, input, output));
-        let answer = line.ask(&format!("run {}", json(run)))?;
-        if answer != "ready" {
-            let why = answer.strip_prefix("refused: ").unwrap_or(&answer).to_owned();
-            return Err(GuardError::Ledger { why });
-        }
-        let renewing = Arc::clone(&line);
-        let renewal = Builder::new()
-            .name("lease".to_owned())
-            .spawn(move || renewing.renew())
-            .map_err(GuardError::Start)?;
-        let (ledger, folder, mark) = (run.file(&runs()), run.folder.clone(), run.mark());
+        let program = program.as_ref().to_owned();
+        let post = Post::take(&program, run)?;
         let children = Arc::new(Children::default());
-        children.add(child.id());
-        Ok(Self { child, line, renewal: Some(renewal), ledger, folder, mark, children })
+        children.add(post.child.id());
+        let (run, mark) = (run.clone(), run.mark());
+        Ok(Self { program, run, post: RwLock::new(post), mark, children })
+    }
+
+    /// Starts another guard in the place of one that is lost, which is killed if it still runs.
+    /// From its first answer on it holds what the ledger lists, so that this process may die
+    /// meanwhile; and then all processes of the run. Promises and owed commands are those of
+    /// faults, and are not carried over.
+    ///
+    /// # Errors
+    /// It cannot be started. Then the run is without a guard.
+    pub fn replace_lost(&self) -> Result<(), GuardError> {
+        let mut post = self.post.write().unwrap_or_else(PoisonError::into_inner);
+        post.retire();
+        post.child.kill().ok();
+        post.child.wait().ok();
+        self.children.remove(post.child.id());
+        let next = Post::take(&self.program, &self.run)?;
+        for pid in self.children.all() {
+            // Only a child of this process: another may have the pid of one that has ended.
+            if parent(pid) == Some(std::process::id()) {
+                ask(&next.line, &format!("hold {pid}"), &format!("held {pid}"))?;
+            }
+        }
+        self.children.add(next.child.id());
+        *post = next;
+        Ok(())
+    }
+
+    fn post(&self) -> RwLockReadGuard<'_, Post> {
+        self.post.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn line(&self) -> Arc<Line> {
+        Arc::clone(&self.post().line)
     }
 
     /// The processes of the run, including the guard.
@@ -86,7 +102,7 @@ impl Guard {
     /// The guard's process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.post().child.id()
     }
 
     /// The value of the variable [`MARK`](super::MARK) in the environment of the run's processes.
@@ -98,7 +114,7 @@ impl Guard {
     /// The run's folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.run.folder
     }
 
     /// Whether the guard runs and answers.
@@ -110,27 +126,28 @@ impl Guard {
     /// Shows that the task that heals faults makes progress. A thread renews the lease with the
     /// guard, but only while the last pulse is recent, because the thread may outlive the task.
     pub fn pulse(&self) {
-        self.line.pulse();
+        self.post().line.pulse();
     }
 
     /// Why the guard is lost, if it is.
     #[must_use]
     pub fn loss(&self) -> Option<Loss> {
-        self.line.loss()
+        self.post().line.loss()
     }
 
     /// Whether the guard got no renewal for so long that it may be undoing the run right now. Soon
     /// after, it either answers or is lost.
     #[must_use]
     pub fn doubts(&self) -> bool {
-        self.line.loss().is_none() && self.line.silence() >= LEASE
+        let line = self.line();
+        line.loss().is_none() && line.silence() >= LEASE
     }
 
     /// If the guard has ended the run in place of this process: its last answer, since when this
     /// process did not run.
     #[must_use]
     pub fn left_alone(&self) -> Option<Mono> {
-        matches!(self.loss(), Some(Loss::Healed(_))).then(|| self.line.answered())
+        matches!(self.loss(), Some(Loss::Healed(_))).then(|| self.line().answered())
     }
 
     /// Makes the guard hold a child of this process. The child must not have been reaped, so that
@@ -139,7 +156,9 @@ impl Guard {
     /// # Errors
     /// The guard is gone.
     pub fn hold(&self, pid: u32) -> Result<Held, GuardError> {
-        let held = self.ask(&format!("hold {pid}"), &format!("held {pid}"))?;
+        // The guard is not replaced before the child is among those that the next one must hold.
+        let post = self.post();
+        let held = ask(&post.line, &format!("hold {pid}"), &format!("held {pid}"))?;
         self.children.add(pid);
         Ok(held)
     }
@@ -171,12 +190,7 @@ impl Guard {
     }
 
     fn ask(&self, question: &str, expected: &str) -> Result<Held, GuardError> {
-        let answer = self.line.ask(question)?;
-        if answer == expected {
-            return Ok(Held(()));
-        }
-        let odd = io::Error::new(io::ErrorKind::InvalidData, format!("it answered {answer:?}"));
-        Err(GuardError::Silent(odd))
+        ask(&self.line(), question, expected)
     }
 
     /// Ends the guard after the run has undone everything itself. If the guard is already gone, or
@@ -184,25 +198,59 @@ impl Guard {
     ///
     /// # Errors
     /// Something could not be undone.
-    pub fn free(mut self) -> Result<(), Unhealed> {
-        self.retire();
-        let asked = self.line.ask("renew").is_ok();
-        let owed = page(&self.ledger).map(|page| page.patience()).unwrap_or_default();
-        let freed = asked && self.line.send("free").is_ok();
-        self.replace(freed && self.line.ends(UNDOING + owed))
+    pub fn free(self) -> Result<(), Unhealed> {
+        let ledger = self.run.file(&runs());
+        let mut post = self.post.write().unwrap_or_else(PoisonError::into_inner);
+        post.retire();
+        let asked = post.line.ask("renew").is_ok();
+        let owed = page(&ledger).map(|page| page.patience()).unwrap_or_default();
+        let freed = asked && post.line.send("free").is_ok();
+        let ended = freed && post.line.ends(UNDOING + owed);
+        post.undo_the_rest(ended, &ledger)
+    }
+}
+
+impl Post {
+    /// Starts a guard's process, which creates the ledger of `run`.
+    fn take(program: &OsStr, run: &Run) -> Result<Self, GuardError> {
+        let mut child = Command::new(program)
+            .arg("guard")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Outside the terminal's foreground group, or Ctrl-C would reach it, too.
+            .process_group(0)
+            .spawn()
+            .map_err(GuardError::Start)?;
+        let broken = || GuardError::Start(io::ErrorKind::BrokenPipe.into());
+        let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or_else(broken)?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(broken)?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())
+            .map_err(|error| GuardError::Start(error.into()))?;
+        let line = Arc::new(Line::new(pidfd, input, output));
+        let answer = line.ask(&format!("run {}", json(run)))?;
+        if answer != "ready" {
+            let why = answer.strip_prefix("refused: ").unwrap_or(&answer).to_owned();
+            return Err(GuardError::Ledger { why });
+        }
+        let renewing = Arc::clone(&line);
+        let renewal = Builder::new()
+            .name("lease".to_owned())
+            .spawn(move || renewing.renew())
+            .map_err(GuardError::Start)?;
+        Ok(Self { child, line, renewal: Some(renewal) })
     }
 
     /// Undoes what the guard did not undo. `ended` says whether the guard ended by itself.
-    fn replace(&mut self, ended: bool) -> Result<(), Unhealed> {
+    fn undo_the_rest(&mut self, ended: bool, ledger: &Path) -> Result<(), Unhealed> {
         if !ended {
             self.child.kill().ok();
         }
         self.child.wait().ok();
-        match heal(&self.ledger) {
+        match heal(ledger) {
             Ok(None) => Ok(()),
             Ok(Some(undone)) if undone.left.is_empty() => Ok(()),
             Ok(Some(undone)) => Err(Unhealed(undone.left)),
-            Err(error) => Err(Unhealed(vec![format!("{}: {error}", self.ledger.display())])),
+            Err(error) => Err(Unhealed(vec![format!("{}: {error}", ledger.display())])),
         }
     }
 
@@ -218,14 +266,25 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        let ledger = self.run.file(&runs());
+        let post = self.post.get_mut().unwrap_or_else(PoisonError::into_inner);
         // The renewal thread holds the pipe, too, and would keep it open.
-        self.retire();
-        if self.loss().is_some()
-            && let Err(error) = self.replace(false)
+        post.retire();
+        if post.line.loss().is_some()
+            && let Err(error) = post.undo_the_rest(false, &ledger)
         {
             tracing::error!("{error}.");
         }
     }
+}
+
+fn ask(line: &Line, question: &str, expected: &str) -> Result<Held, GuardError> {
+    let answer = line.ask(question)?;
+    if answer == expected {
+        return Ok(Held(()));
+    }
+    let odd = io::Error::new(io::ErrorKind::InvalidData, format!("it answered {answer:?}"));
+    Err(GuardError::Silent(odd))
 }
 
 /// As JSON in one line.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::lease::LEASE;
-use super::ledger::{Entry, Ledger};
+use super::ledger::{Entry, Ledger, page};
 use super::strays::strays;
 use super::undo::{self, HeldProcess, Undone, lives};
 use super::{Identity, Revival, Run, UserCommand};
@@ -52,10 +52,20 @@ impl Holdings {
         })
     }
 
-    /// Creates the ledger.
+    /// Creates the ledger, and holds what a guard that died has held for the same run. The promises
+    /// and owed commands of that guard are those of faults, and are not carried over.
     fn begin(&mut self, json: &str, runs: &Path) -> io::Result<String> {
         let run = Run { guard: Some(Identity::own()), ..serde_json::from_str(json)? };
-        let ledger = Ledger::create(runs, &run)?;
+        let before =
+            page(&run.file(runs)).ok().filter(|page| page.run.controller == run.controller);
+        let mut held = Vec::new();
+        for process in before.map(|page| page.held).unwrap_or_default() {
+            if let Some(pidfd) = process.open()? {
+                self.held.push((process.pid, pidfd));
+                held.push(process);
+            }
+        }
+        let ledger = Ledger::create(runs, &run, &held)?;
         self.run = Some((run, ledger));
         Ok("ready".to_owned())
     }
@@ -69,8 +79,9 @@ impl Holdings {
             ));
         }
         let pid = written.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
-        // A process that has already ended need not be held.
-        if let Some(process) = Identity::of(pid)
+        // A process that has already ended need not be held, nor one twice.
+        if !self.held.iter().any(|(held, _)| *held == pid)
+            && let Some(process) = Identity::of(pid)
             && let Some(pidfd) = process.open()?
         {
             self.note(&Entry::Held(process))?;

@@ -29,8 +29,8 @@ impl Run {
         let pid = self.controller.pid;
         let age = self.controller.age().map_or_else(String::new, |age| format!(" for {age}"));
         format!(
-            "process {pid} has run{age}: `tandem status --pid {pid}` shows it, `kill -INT {pid}` \
-             ends it"
+            "its supervisor, process {pid}, has run{age}: `tandem status --pid {pid}` shows it, \
+             `kill -INT {pid}` ends it"
         )
     }
 }
@@ -54,9 +54,16 @@ mod tests {
         let folder = std::path::PathBuf::from("/nowhere");
         let run = Run::own("up-duo".to_owned(), "duo".parse().unwrap(), folder);
         let (pid, ways) = (std::process::id(), run.ways());
-        assert!(ways.starts_with(&format!("process {pid} has run for ")), "{ways}");
+        assert!(
+            ways.starts_with(&format!("its supervisor, process {pid}, has run for ")),
+            "{ways}"
+        );
         assert!(ways.ends_with(&format!("`kill -INT {pid}` ends it")), "{ways}");
         let gone = Run { controller: Identity { pid, since: 0 }, ..run };
-        assert!(gone.ways().starts_with(&format!("process {pid} has run: ")), "{}", gone.ways());
+        assert!(
+            gone.ways().starts_with(&format!("its supervisor, process {pid}, has run: ")),
+            "{}",
+            gone.ways()
+        );
     }
 }

@@ -66,8 +66,9 @@ impl Page {
 }
 
 impl Ledger {
-    /// Creates the ledger of `run`.
-    pub(super) fn create(runs: &Path, run: &Run) -> io::Result<Self> {
+    /// Creates the ledger of `run`, with what is `held` already. It takes the place of the ledger
+    /// of a guard that died: either of the two lists what is held, at every instant.
+    pub(super) fn create(runs: &Path, run: &Run, held: &[Identity]) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(runs)?;
         own(&fs::metadata(runs)?, runs)?;
         let path = run.file(runs);
@@ -79,6 +80,7 @@ impl Ledger {
         file.try_lock()?;
         let mut ledger = Self { path, file, whole: true };
         ledger.note(&Entry::Run(run.clone()))?;
+        held.iter().try_for_each(|process| ledger.note(&Entry::Held(*process)))?;
         fs::rename(&beside, &ledger.path)?;
         Ok(ledger)
     }
@@ -189,7 +191,7 @@ mod tests {
     fn the_next_holder_reads_all_entries() {
         let state = tempfile::tempdir().unwrap();
         let runs = state.path().join("runs");
-        let mut ledger = Ledger::create(&runs, &run()).unwrap();
+        let mut ledger = Ledger::create(&runs, &run(), &[]).unwrap();
         let me = Identity::own();
         for entry in [
             Entry::Held(me),
@@ -219,14 +221,14 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let runs = state.path().join("runs");
         let path = run().file(&runs);
-        drop(Ledger::create(&runs, &run()).unwrap());
+        drop(Ledger::create(&runs, &run(), &[]).unwrap());
         assert_eq!(fs::metadata(&runs).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         fs::set_permissions(&path, Permissions::from_mode(0o620)).unwrap();
         let refused = page(&path).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied, "{refused}");
         fs::set_permissions(&runs, Permissions::from_mode(0o777)).unwrap();
-        let refused = Ledger::create(&runs, &run()).err().unwrap();
+        let refused = Ledger::create(&runs, &run(), &[]).err().unwrap();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied, "{refused}");
     }
 }

@@ -7,15 +7,8 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use super::Identity;
+pub use crate::host::state_home;
 use crate::ids::TopologyName;
-
-/// The folder for state that outlives a process: `$XDG_STATE_HOME`, or `~/.local/state`.
-#[must_use]
-pub fn state_home() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || PathBuf::from(set("HOME").unwrap_or_else(|| "/".into())).join(".local/state");
-    set("XDG_STATE_HOME").map_or_else(home, PathBuf::from)
-}
 
 /// The folder of the ledgers.
 #[must_use]
@@ -79,6 +72,17 @@ pub enum Purpose {
     Upkeep,
 }
 
+impl Purpose {
+    /// The name of the process that controls such a run.
+    #[must_use]
+    pub const fn controller(self) -> &'static str {
+        match self {
+            Self::Experiment => "controller",
+            Self::Upkeep => "supervisor",
+        }
+    }
+}
+
 impl Run {
     /// A run of this process, with an experiment as its purpose.
     #[must_use]
@@ -103,6 +107,14 @@ impl Run {
                 RunLocation::Gone => false,
                 RunLocation::Elsewhere => true,
             }
+    }
+
+    /// Whether its controller has ended, and its guard undoes what it has left.
+    #[must_use]
+    pub fn is_being_undone(&self) -> bool {
+        self.location() == RunLocation::Here
+            && !self.controller.lives()
+            && self.guard.is_some_and(Identity::lives)
     }
 
     /// The path of its ledger in the folder `runs`.

@@ -14,7 +14,7 @@ use crate::error::chain;
 use crate::time::{Mono, Span};
 
 /// How long to wait for a process to end after SIGKILL, which takes milliseconds.
-pub(super) const GONE: Duration = Duration::from_secs(5);
+const GONE: Duration = Duration::from_secs(5);
 /// A broker that still runs this long after its controller is gone was not killed.
 const DYING: Duration = Duration::from_secs(1);
 /// The polling interval.

@@ -63,7 +63,8 @@ impl Deadlines {
         let by_claim = self.until - margin;
         let (ask, kill) = match self.stop {
             None => (by_claim - grace, by_claim),
-            Some(by) => (Mono::ZERO, by),
+            // What a command left behind is stopped late, and has no more time for that.
+            Some(by) => (Mono::ZERO, by.min(by_claim)),
         };
         if now >= kill {
             Act::Kill
@@ -122,6 +123,16 @@ mod tests {
         assert_eq!(one.act(ms(700)), Act::Kill);
         one.stop(ms(650));
         assert_eq!(one.act(ms(660)), Act::Kill);
+    }
+
+    #[test]
+    fn what_is_stopped_late_is_killed_before_the_end_of_the_claim_all_the_same() {
+        let mut one = deadlines(1_000);
+        assert_eq!(one.act(ms(750)), Act::Ask);
+        // The command takes most of its grace, and leaves something behind.
+        one.stop(ms(930 + 200));
+        assert_eq!(one.act(ms(931)), Act::Wait(ms(950)));
+        assert_eq!(one.act(ms(950)), Act::Kill);
     }
 
     #[test]

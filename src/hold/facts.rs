@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::HoldError;
 use super::place::address_of;
-use crate::external::{Origin, WitnessSetup, attend, clock_domain};
+use super::{HoldError, OwnEdge};
+use crate::external::{OrdersSetup, Origin, WitnessSetup, attend, clock_domain};
 use crate::guard::{Identity, state_home};
 use crate::ids::{ClusterName, GroupName, Life};
 use crate::kafka::Access;
-use crate::member::{Channel, duty, what};
+use crate::member::{Channel, duty, reported};
 use crate::time::Mono;
 use crate::topology::Plan;
 use tandem_member::{Claims, Event, JoinError};
@@ -33,15 +33,16 @@ impl std::fmt::Debug for Facts {
 }
 
 impl Facts {
-    /// Starts a witness for this life, which claims what `claims` says.
+    /// Starts a witness for this life, which claims what `claims` says. Orders cut it off by its
+    /// `edge`.
     ///
     /// # Errors
     /// The system refuses the witness or a thread, or the name is too long.
     pub async fn begin(
-        plan: &Plan,
-        group: &GroupName,
+        (plan, group): (&Plan, &GroupName),
         life: &Life,
         claims: &Arc<Claims>,
+        edge: Option<OwnEdge>,
     ) -> Result<Self, HoldError> {
         let refused =
             |source| HoldError::System { what: "the facts of the member cannot be kept", source };
@@ -61,9 +62,11 @@ impl Facts {
             topic: plan.facts_topic().map_err(named)?,
             folder: folder.join(group.as_str()).join(life.member.as_str()),
             clusters: clusters(plan).await,
+            orders: orders(plan, group),
             origin,
         };
-        let pipe = attend(&setup).map_err(refused)?;
+        let link = edge.map(OwnEdge::serve).transpose().map_err(refused)?;
+        let pipe = attend(&setup, link).map_err(refused)?;
         let channel = Channel::new(pipe, setup.origin.life, Arc::clone(claims)).map_err(refused)?;
         let facts = Self { channel: Arc::new(Mutex::new(channel)) };
         duty::start(Arc::clone(claims), Arc::clone(&facts.channel), None).map_err(refused)?;
@@ -75,7 +78,7 @@ impl Facts {
     pub fn record(&self, at: Mono, event: Event) {
         let left = event == Event::Left;
         let mut channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
-        channel.send(at, what(event));
+        channel.send(at, reported(event));
         if left {
             channel.rejoins();
         }
@@ -95,6 +98,13 @@ impl Facts {
         })?;
         Ok(())
     }
+}
+
+/// How the member takes the orders of experiments, if its group allows these.
+fn orders(plan: &Plan, group: &GroupName) -> Option<OrdersSetup> {
+    plan.groups.get(group).filter(|group| group.takes_orders())?;
+    let (topology, topic) = (plan.topology.clone(), plan.orders_topic()?);
+    Some(OrdersSetup { topology, topic, key: plan.order_key.clone() })
 }
 
 /// All clusters whose address is known: where one is cut off, the facts travel by another.

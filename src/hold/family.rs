@@ -2,13 +2,15 @@
 //!
 //! A subreaper (`prctl(2)`, `PR_SET_CHILD_SUBREAPER`) becomes the parent of every descendant whose
 //! own parent has ended. So its descendants are found by their parents alone, and there are none
-//! once it has no child.
+//! once it has no child. A command with a [`Cgroup`] of its own is killed by that as well, at one
+//! blow: no process of it is between two looks.
 
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
 
+use super::cgroup::Cgroup;
 use crate::guard::family;
 use crate::time::Mono;
 
@@ -26,14 +28,26 @@ pub(super) fn signal_all(signals: &[Signal]) -> bool {
     !all.is_empty()
 }
 
-/// Kills every descendant of this process, which must be a subreaper. Returns whether all are gone
-/// by `until`; without it, returns once they are.
-pub(super) fn kill_all(until: Option<Mono>) -> bool {
-    while !reap().1 {
+/// Kills every descendant of this process, and what is in the cgroup. Returns whether there was
+/// something.
+pub(super) fn kill_each(cgroup: Option<&Cgroup>) -> bool {
+    let was_inside = cgroup.is_some_and(|cgroup| !cgroup.is_empty());
+    if let Some(cgroup) = cgroup.filter(|_| was_inside)
+        && let Err(error) = cgroup.kill()
+    {
+        tracing::warn!(%error, %cgroup, "The cgroup of a command cannot be killed.");
+    }
+    signal_all(&[Signal::KILL]) || was_inside
+}
+
+/// Kills every descendant of this process, which must be a subreaper, and what is in the cgroup.
+/// Returns whether all are gone by `until`; without it, returns once they are.
+pub(super) fn kill_all(cgroup: Option<&Cgroup>, until: Option<Mono>) -> bool {
+    while !(reap().1 && cgroup.is_none_or(Cgroup::is_empty)) {
         if until.is_some_and(|until| Mono::now() >= until) {
             return false;
         }
-        signal_all(&[Signal::KILL]);
+        kill_each(cgroup);
         std::thread::sleep(LOOK);
     }
     true

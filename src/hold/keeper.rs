@@ -9,8 +9,9 @@
 //!
 //! The keeper compares the last renewed end of the claim with the clock, so that a `tandem hold`
 //! that hangs or is stopped holds nothing up. If the socket closes, `tandem hold` is gone: the
-//! keeper kills the command and ends. It is a subreaper, so all that the command starts stays its
-//! descendant. The command itself is killed by the kernel if the keeper dies.
+//! keeper kills the command, leaves the group for the dead if it is to, and ends. It is a
+//! subreaper, so all that the command starts stays its descendant. The command itself is killed by
+//! the kernel if the keeper dies.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,8 +26,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus, getpid, pidfd_open};
 use rustix::time::Timespec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::cgroup::Cgroup;
 use super::deadlines::{Act, Deadlines, Stopping};
-use super::family::{LOOK, kill_all, reap, signal_all};
+use super::departure::Departure;
+use super::family::{LOOK, kill_all, kill_each, reap, signal_all};
 use super::protocol::{CommandEnd, Order, Report};
 use crate::time::Mono;
 
@@ -50,11 +53,14 @@ struct Keeper<'a> {
     stopping: Stopping,
     /// Whether standard output is the pipe for what the command ticks.
     ticks: bool,
+    cgroup: Option<&'a Cgroup>,
     kept: Option<Kept>,
+    departure: Option<Departure>,
 }
 
 /// Keeps `command`, by the orders that arrive on `socket`, until that closes. With `ticks`,
-/// standard output is the pipe on which the command says that it serves.
+/// standard output is the pipe on which the command says that it serves. The command runs in
+/// `cgroup`, which is removed in the end.
 ///
 /// # Errors
 /// The process cannot become the parent of what its command leaves behind.
@@ -63,15 +69,24 @@ pub fn keep(
     command: &[OsString],
     stopping: Stopping,
     ticks: bool,
+    cgroup: Option<&Cgroup>,
 ) -> io::Result<()> {
     // What ends `tandem hold` must not end its keeper, which sees the socket close.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
     rustix::process::set_child_subreaper(Some(getpid()))?;
-    let mut keeper = Keeper { socket, waiting: Vec::new(), command, stopping, ticks, kept: None };
+    let (waiting, kept, departure) = (Vec::new(), None, None);
+    let mut keeper = Keeper { socket, waiting, command, stopping, ticks, cgroup, kept, departure };
     while keeper.turn() {}
-    kill_all(None);
+    kill_all(cgroup, None);
+    if let Some(cgroup) = cgroup {
+        cgroup.remove();
+    }
+    // Only now another member may lead.
+    if let Some(departure) = keeper.departure.take() {
+        departure.leave();
+    }
     Ok(())
 }
 
@@ -120,7 +135,7 @@ impl Keeper<'_> {
             }
             Act::Kill => {
                 tracing::debug!(pid = kept.pid, "The keeper kills the command.");
-                kept.killed |= signal_all(&[Signal::KILL]);
+                kept.killed |= kill_each(self.cgroup);
                 LOOK
             }
         };
@@ -145,6 +160,7 @@ impl Keeper<'_> {
             (Order::Start { until, environment }, None) => self.start(until, &environment),
             (Order::Renew { until }, Some(kept)) => kept.deadlines.renew(until),
             (Order::Stop { by }, Some(kept)) => kept.deadlines.stop(by),
+            (Order::Depart { like }, Some(_) | None) => self.departure = like,
             // It has ended meanwhile, and `tandem hold` learns of it.
             (Order::Start { .. }, Some(_)) | (Order::Renew { .. } | Order::Stop { .. }, None) => {}
         }
@@ -177,6 +193,9 @@ impl Keeper<'_> {
         } else {
             starter.stdin(Stdio::null());
         }
+        if let Some(cgroup) = self.cgroup {
+            starter.arg("--cgroup").arg(cgroup.path());
+        }
         let mut child = starter.arg("--").args(self.command).envs(environment).spawn()?;
         let open = || {
             let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -195,7 +214,8 @@ impl Keeper<'_> {
 
     /// Collects what has ended; reports once nothing of the command is left.
     fn collect(&mut self) {
-        let (ended, all) = reap();
+        let (ended, childless) = reap();
+        let all = childless && self.cgroup.is_none_or(Cgroup::is_empty);
         let Some(kept) = &mut self.kept else { return };
         if let Some((_, status)) = ended.into_iter().find(|(pid, _)| *pid == kept.pid) {
             kept.ended = Some((status, kept.deadlines.was_asked()));

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
 
+use super::cgroup::Cgroup;
 use super::deadlines::Stopping;
 use super::protocol::{Order, Report};
 use crate::time::Span;
@@ -50,11 +51,12 @@ pub(super) enum Heard {
 
 impl Keeping {
     /// Starts a keeper, which starts nothing yet. The processes of its command bear `mark` as this
-    /// variable.
+    /// variable, and are in `cgroup`.
     pub(super) fn start(
         command: &[OsString],
         stopping: Stopping,
         mark: (&str, &str),
+        cgroup: Option<&Cgroup>,
         output: Output,
     ) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
@@ -70,6 +72,9 @@ impl Keeping {
             Output::Ticks(pipe) => {
                 keeper.arg("--ticks").stdout(Stdio::from(pipe));
             }
+        }
+        if let Some(cgroup) = cgroup {
+            keeper.arg("--cgroup").arg(cgroup.path());
         }
         let child = keeper
             .args(["--grace".to_owned(), Span(grace).to_string()])

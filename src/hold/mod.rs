@@ -7,22 +7,27 @@
 //!
 //! The *wrapper* runs a command while the member leads a role. Its *keeper*, a process of its own,
 //! ends the command before the claim ends, also if `tandem hold` hangs or is killed. The *sidecar*
-//! answers a program that asks who leads.
+//! answers a program that asks who leads. In a group that takes orders of experiments, an *edge* is
+//! between the member and its brokers.
 
 mod backoff;
+mod cgroup;
 mod course;
 mod deadlines;
+mod departure;
 mod duties;
 mod facts;
 mod family;
 mod keeper;
 mod keeping;
 mod name_lock;
+mod own_edge;
 mod place;
 mod protocol;
 pub mod serve;
 mod starter;
 mod status;
+mod until_left;
 mod work;
 mod wrapper;
 
@@ -32,14 +37,18 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+pub use cgroup::{Cgroup, NoCgroup};
 pub use course::OnExit;
 pub use deadlines::Stopping;
+pub use departure::Departs;
 pub use duties::Duties;
 pub use facts::Facts;
 pub use keeper::keep;
 pub use name_lock::{NameLock, NameLockError};
-pub use place::{address_of, cluster_of, ensure_ledger, no_longer_up};
+pub use own_edge::{NoEdge, OwnEdge};
+pub use place::{address_of, cluster_of, ensure_ledger, is_embedded, no_longer_up};
 pub use protocol::CommandEnd;
 pub use starter::become_command;
 pub use wrapper::{Happening, Wrapped, Wrapper};
@@ -49,8 +58,13 @@ use crate::kafka::KafkaError;
 use crate::roles::Roles;
 use crate::secret::SecretError;
 use crate::status_socket::StatusError;
+use crate::time::Span;
+use crate::topology::{Plan, Slots};
 use status::Status;
 use tandem_member::{Claims, Config, JoinError, Member};
+
+/// How often the state of the member is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Why a program cannot hold a role.
 #[derive(Debug, thiserror::Error)]
@@ -123,6 +137,12 @@ pub enum HoldError {
          group, so that the role moves a session later"
     )]
     Outlived,
+    /// The command ended, so long after its member had halted.
+    #[error(
+        "the command ended late, {0} after its member had halted; this process ends without \
+         leaving its group, so that the role moves a session later"
+    )]
+    Late(Span),
 }
 
 /// A member, for a program of the user.
@@ -136,25 +156,34 @@ pub struct Holder {
     pub life: Life,
     /// All roles of the topology.
     pub roles: Roles,
+    /// Which role each key belongs to.
+    pub slots: Option<Slots>,
     /// Whether claims are promises.
     pub exclusive: bool,
     /// The member.
     pub member: Member,
     status: Arc<Status>,
     well: AtomicBool,
-    /// Whether a command has to end before the member may leave the group.
+    /// Whether a command has to end before the member may leave the group: in the exclusive mode.
     works: bool,
 }
 
 impl Holder {
-    /// A member that joins, and publishes its claims to `claims`. With `works`, a [`Wrapper`]
-    /// passes its health on. What happens to it goes to `facts` as well.
+    /// The role of a key, and its name.
+    #[must_use]
+    pub fn role_of(&self, key: &str) -> Option<(RoleIndex, RoleName)> {
+        let role = self.slots?.role_of(key.as_bytes(), &self.roles);
+        Some((role, self.roles.name(role)?))
+    }
+
+    /// A member that joins, and publishes its claims to `claims`. With `works`, in the exclusive
+    /// mode, a [`Wrapper`] passes its health on. What happens to it goes to `facts` as well.
     ///
     /// # Errors
     /// The client refuses its configuration, or the system a thread.
     pub fn join(
         (topology, group): (TopologyName, GroupName),
-        roles: Roles,
+        plan: &Plan,
         config: &Config,
         works: bool,
         (claims, facts): (Arc<Claims>, Option<Facts>),
@@ -172,12 +201,13 @@ impl Holder {
             topology,
             group,
             life: config.life.clone(),
-            roles,
+            roles: plan.roles.clone(),
+            slots: plan.slots,
             exclusive: config.mode.is_exclusive(),
             member,
             status,
             well: AtomicBool::new(true),
-            works,
+            works: works && config.mode.is_exclusive(),
         })
     }
 
@@ -189,12 +219,27 @@ impl Holder {
     }
 
     /// Says whether the program can do the work of a leader. If it cannot, the member leaves its
-    /// group, once the command has ended.
+    /// group: in the exclusive mode once the command has ended, in the others before that.
     pub fn health(&self, well: bool) {
         self.well.store(well, Ordering::SeqCst);
         if !self.works {
             self.member.health(well);
         }
+    }
+
+    /// Waits until the member has left a group with which it does not work.
+    pub async fn refused(&self) -> HoldError {
+        loop {
+            if let Some(misfit) = self.status.refused.get() {
+                return HoldError::Join(JoinError::from(*misfit));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// The id by which its group knows the member, while it does.
+    fn member_id(&self) -> Option<String> {
+        self.status.member_id()
     }
 
     /// Whether the program was well when it last said so.

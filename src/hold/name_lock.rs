@@ -5,12 +5,20 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use super::cgroup::{Cgroup, NoCgroup};
 use crate::guard::{end_marked, state_home};
 use crate::ids::{GroupName, Incarnation, MemberId, TopologyName};
+use crate::time::Mono;
+
+/// How long what an earlier life left in its cgroup may take to be gone.
+const GONE: Duration = Duration::from_secs(10);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A name that this process bears until the value is dropped.
 #[derive(Debug)]
@@ -20,6 +28,8 @@ pub struct NameLock {
     pub incarnation: Incarnation,
     /// What marks the processes of its command.
     pub mark: String,
+    /// The file with the cgroup of its command.
+    cgroup: PathBuf,
 }
 
 /// A name cannot be taken.
@@ -60,27 +70,72 @@ impl NameLock {
         group: &GroupName,
         name: &MemberId,
     ) -> Result<Self, NameLockError> {
+        let file = format!("{topology}.{group}.{name}");
         let folder = state_home().join("tandem/hold");
-        let path = folder.join(format!("{topology}.{group}.{name}"));
+        let path = folder.join(&file);
         let refused = |source| NameLockError::File { path: path.clone(), source };
-        let mut file = open(&folder, &path).map_err(refused)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        let mut file_of_lives = open(&folder, &path).map_err(refused)?;
+        match flock(&file_of_lives, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 return Err(NameLockError::Taken { name: name.clone(), group: group.clone() });
             }
             Err(error) => return Err(refused(error.into())),
         }
-        let incarnation = next_life(&mut file).map_err(refused)?;
+        let incarnation = next_life(&mut file_of_lives).map_err(refused)?;
         // Where the lives of the name are counted: elsewhere the same name is another one.
         let mark = path.display().to_string();
         end_all(&mark)?;
-        Ok(Self { _file: file, incarnation, mark })
+        let cgroup = state_home().join("tandem/hold-cgroups").join(file);
+        // Last: now no keeper is left that could start a command there.
+        end_cgroup(&cgroup)?;
+        Ok(Self { _file: file_of_lives, incarnation, mark, cgroup })
+    }
+
+    /// Makes a cgroup for the command, and notes it for the next life before it is there.
+    ///
+    /// # Errors
+    /// There is none for this process.
+    pub fn cgroup(&self) -> Result<Cgroup, NoCgroup> {
+        let cgroup = Cgroup::planned()?;
+        let refused = |source| NoCgroup::Refused { path: self.cgroup.clone(), source };
+        let folder = self.cgroup.parent().unwrap_or(&self.cgroup);
+        make_folder(folder).map_err(refused)?;
+        fs::write(&self.cgroup, format!("{cgroup}\n")).map_err(refused)?;
+        cgroup.make()?;
+        Ok(cgroup)
     }
 }
 
+/// Ends all that is in the cgroup which this file names, and waits until it is gone.
+fn end_cgroup(file: &Path) -> Result<(), NameLockError> {
+    let path = fs::read_to_string(file).unwrap_or_default();
+    let Some(cgroup) = Cgroup::at(path.trim_end()) else { return Ok(()) };
+    let left = || NameLockError::Left { pids: cgroup.pids() };
+    // The command of the earlier life has started this process, which cannot end itself.
+    if cgroup.has_this_process() {
+        return Err(left());
+    }
+    let began = Mono::now();
+    while !cgroup.is_empty() {
+        if let Err(error) = cgroup.kill() {
+            tracing::warn!(%error, %cgroup, "What an earlier life left cannot be killed.");
+        }
+        if Mono::now().since(began) >= GONE {
+            return Err(left());
+        }
+        std::thread::sleep(LOOK);
+    }
+    cgroup.remove();
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
 fn open(folder: &Path, path: &Path) -> io::Result<File> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    make_folder(folder)?;
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 

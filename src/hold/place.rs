@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::HoldError;
 use crate::ids::{ClusterName, GroupName, TopologyName};
 use crate::kafka::{Admin, Cluster, Found};
-use crate::status_socket::{Ask, Reply, Request, StatusError, VERSION, endpoints};
+use crate::supervision::supervisors;
 use crate::topology::{Address, Plan, PlannedGroup};
 
 /// How often the `tandem up` of an embedded cluster is looked for.
@@ -31,31 +31,21 @@ pub async fn address_of(plan: &Plan, name: &ClusterName) -> Result<String, HoldE
     let planned = planned.ok_or_else(|| HoldError::NotUp(plan.topology.clone(), name.clone()))?;
     match &planned.address {
         Address::Bootstrap(address) | Address::Etcd(address) => Ok(address.clone()),
+        Address::ZooKeeper(ensemble) => Ok(ensemble.zookeeper.clone()),
+        // No program joins it, and a topology says so.
+        Address::Members(_) | Address::Nats(_) => {
+            Err(HoldError::NotUp(plan.topology.clone(), name.clone()))
+        }
         Address::Embedded => kept_up(&plan.topology, name).await,
     }
 }
 
-/// The address of an embedded broker that a `tandem up` of this user keeps up.
+/// The address of an embedded broker that a supervisor of this user keeps up, whether or not a
+/// `tandem up` watches it.
 async fn kept_up(topology: &TopologyName, cluster: &ClusterName) -> Result<String, HoldError> {
-    let mut found = Vec::new();
-    for endpoint in endpoints()? {
-        let request = Request { tandem: VERSION, ask: Ask::Status, follow: false };
-        let mut replies = match endpoint.ask(request).await {
-            // It has ended, and its socket is removed now.
-            Err(StatusError::Dead { .. }) => continue,
-            replies => replies?,
-        };
-        let picture = match replies.next().await? {
-            Reply::Status(picture) if picture.run.topology == *topology => picture,
-            Reply::Status(_)
-            | Reply::Event(_)
-            | Reply::End { .. }
-            | Reply::Dropped { .. }
-            | Reply::Refused { .. } => continue,
-        };
-        found.extend(picture.brokers.get(cluster).map(|broker| broker.address.clone()));
-    }
-    let mut found = found.into_iter();
+    let found = supervisors().await?.into_iter().map(|found| found.about);
+    let of_topology = found.filter(|about| about.header.plan.topology == *topology);
+    let mut found = of_topology.filter_map(|about| about.brokers.get(cluster).cloned());
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(HoldError::NotUp(topology.clone(), cluster.clone())),
@@ -63,12 +53,17 @@ async fn kept_up(topology: &TopologyName, cluster: &ClusterName) -> Result<Strin
     }
 }
 
+/// Whether the cluster of a group is a broker of `tandem up`.
+#[must_use]
+pub fn is_embedded(plan: &Plan, group: &PlannedGroup) -> bool {
+    plan.clusters.get(&group.cluster).is_some_and(|it| it.address == Address::Embedded)
+}
+
 /// Waits until the embedded cluster of a group, which was at `address`, is gone with its `tandem
 /// up`; for ever if it is not embedded.
 pub async fn no_longer_up(plan: &Plan, group: &PlannedGroup, address: &str) -> HoldError {
     let name = &group.cluster;
-    let embedded = plan.clusters.get(name).is_some_and(|it| it.address == Address::Embedded);
-    if !embedded {
+    if !is_embedded(plan, group) {
         return std::future::pending().await;
     }
     loop {

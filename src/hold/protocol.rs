@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::departure::Departure;
 use crate::time::Mono;
 
 /// An order to the keeper.
@@ -27,6 +28,12 @@ pub(super) enum Order {
     Stop {
         /// The latest instant of SIGKILL.
         by: Mono,
+    },
+    /// If `tandem hold` dies, leave its group like this once nothing of the command is left; or do
+    /// not, for it ends of its own accord.
+    Depart {
+        /// How.
+        like: Option<Departure>,
     },
 }
 

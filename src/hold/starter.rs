@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use super::cgroup::Cgroup;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
 
@@ -17,11 +18,16 @@ const LEAST: i32 = 3;
 
 /// Becomes `command`, in a session and a process group of its own. The process `keeper` must be the
 /// parent of this one. With `ticks`, standard input is the pipe on which the command ticks: it gets
-/// another number, which the command learns.
+/// another number, which the command learns. With `cgroup`, it runs there.
 ///
 /// # Errors
 /// The keeper is gone, or the command cannot be run.
-pub fn become_command(keeper: u32, command: &[OsString], ticks: bool) -> io::Result<Infallible> {
+pub fn become_command(
+    keeper: u32,
+    command: &[OsString],
+    ticks: bool,
+    cgroup: Option<&Cgroup>,
+) -> io::Result<Infallible> {
     // It stays over `execve`, unless the file is set-user-id.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // Only a death from now on sends the signal.
@@ -29,6 +35,7 @@ pub fn become_command(keeper: u32, command: &[OsString], ticks: bool) -> io::Res
     if parent.and_then(|pid| u32::try_from(pid).ok()) != Some(keeper) {
         return Err(io::Error::new(io::ErrorKind::NotFound, "its keeper has ended"));
     }
+    cgroup.map_or(Ok(()), Cgroup::enter)?;
     setsid()?;
     let (program, arguments) =
         command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;

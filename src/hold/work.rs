@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::time::Duration;
 
 use super::HoldError;
+use super::cgroup::Cgroup;
 use super::course::{Course, OnExit, Sequel, Step};
 use super::deadlines::Stopping;
 use super::family::kill_all;
@@ -12,13 +14,12 @@ use super::keeping::{Heard, Keeping, Output};
 use super::protocol::{CommandEnd, Order};
 use crate::guard::{WORK_MARK, family};
 use crate::ids::{GroupName, Life, RoleName, TopologyName};
-use crate::time::Mono;
-use tandem_member::Lead;
+use crate::time::{Mono, Span};
+use tandem_member::{Lead, Member};
 
-/// How long the kernel has to end what is killed, where nothing is promised.
+/// How long the kernel has to end what is killed, where nothing is promised or the member has
+/// halted.
 const KILLED: Duration = Duration::from_secs(5);
-/// The same, where the promise has passed already.
-const LEAST: Duration = Duration::from_millis(100);
 
 /// How a command is run.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(super) struct Recipe {
     pub(super) mark: String,
     /// Whether the end of a claim is a promise that the command must not outlive.
     pub(super) promised: bool,
+    /// Where its processes are, if it has a cgroup of its own.
+    pub(super) cgroup: Option<Cgroup>,
     /// Variables of its environment, beside the fence.
     pub(super) environment: BTreeMap<String, String>,
 }
@@ -70,8 +73,16 @@ impl Work {
     /// # Errors
     /// The system refuses it.
     pub(super) fn start_keeper(&mut self, output: Output) -> Result<(), HoldError> {
-        let Recipe { command, stopping, mark, .. } = &self.recipe;
-        let started = Keeping::start(command, *stopping, (WORK_MARK, mark), output);
+        let Recipe { command, stopping, mark, cgroup, .. } = &self.recipe;
+        if let Some(cgroup) = cgroup {
+            // The keeper before has removed it.
+            let what = "the cgroup of the command cannot be made";
+            cgroup
+                .make()
+                .map_err(|why| HoldError::System { what, source: io::Error::other(why) })?;
+        }
+        let mark = (WORK_MARK, mark.as_str());
+        let started = Keeping::start(command, *stopping, mark, cgroup.as_ref(), output);
         let what = "the keeper cannot start";
         self.keeping = Some(started.map_err(|source| HoldError::System { what, source })?);
         Ok(())
@@ -92,12 +103,14 @@ impl Work {
             Step::Start(until) => {
                 let mut environment = self.recipe.environment.clone();
                 let fence = claim.and_then(|claim| claim.fence);
+                tracing::trace!(?now, ?until, ?fence, "Promised.");
                 environment
                     .extend(fence.map(|fence| ("TANDEM_FENCE".to_owned(), fence.to_string())));
                 self.order(&Order::Start { until, environment });
             }
             Step::Renew(until) => {
-                tracing::trace!(?now, ?until, "Renewed.");
+                let fence = claim.and_then(|claim| claim.fence);
+                tracing::trace!(?now, ?until, ?fence, "Promised.");
                 self.order(&Order::Renew { until });
             }
             Step::Stop(by) => self.order(&Order::Stop { by }),
@@ -106,13 +119,15 @@ impl Work {
                 // The keeper may have ended the command, and not said so yet: then it has no child
                 // left. One that is stopped starts nothing later, since the claim is over.
                 let is_gone = |keeping: &Keeping| family(keeping.pid()).is_empty();
-                return (!self.keeping.as_ref().is_some_and(is_gone)).then_some(until);
+                let is_gone = self.keeping.as_ref().is_some_and(is_gone)
+                    && self.recipe.cgroup.as_ref().is_none_or(Cgroup::is_empty);
+                return (!is_gone).then_some(until);
             }
         }
         None
     }
 
-    fn order(&mut self, order: &Order) {
+    pub(super) fn order(&mut self, order: &Order) {
         if let Some(keeping) = &mut self.keeping {
             keeping.order(order);
         }
@@ -134,21 +149,36 @@ impl Work {
         self.course.lost(Mono::now());
     }
 
-    /// By when all that it has started must be gone, if its claim lasts `until`.
-    fn gone_by(&self, now: Mono, until: Mono) -> Mono {
-        let promised = self.recipe.promised && self.runs();
-        if promised { until.max(now + LEAST) } else { now + KILLED }
-    }
-
     /// Kills all that this process has started, before the claim of this work ends where that is
-    /// a promise.
+    /// a promise. If the promise is broken, `member` halts, so that the role moves a session later.
     ///
     /// # Errors
-    /// Something is left: then the process must end without leaving its group.
-    pub(super) fn end_everything(&mut self, until: Mono) -> Result<(), HoldError> {
+    /// Something was left: then the process must end without leaving its group.
+    pub(super) fn end_everything(&mut self, until: Mono, member: &Member) -> Result<(), HoldError> {
         self.keeping = None;
-        let by = self.gone_by(Mono::now(), until);
-        if kill_all(Some(by)) { Ok(()) } else { Err(HoldError::Outlived) }
+        let cgroup = self.recipe.cgroup.as_ref();
+        let promised = self.recipe.promised && self.runs();
+        let now = Mono::now();
+        // At the end of its promise the member would join again, and others could lead: it halts
+        // before. A host that is so late that the end has come leaves no more time than that.
+        let short = self.recipe.stopping.margin / 4;
+        let by = if promised { (until - short).max(now + short) } else { now + KILLED };
+        if kill_all(cgroup, Some(by)) {
+            return Ok(());
+        }
+        if promised {
+            let halted = Mono::now();
+            member.halt();
+            tracing::debug!("The member has halted, and the command runs.");
+            // Whether the host was late or the kernel cannot end it, the user is to know.
+            if kill_all(cgroup, Some(Mono::now() + KILLED)) {
+                if let Some(cgroup) = cgroup {
+                    cgroup.remove();
+                }
+                return Err(HoldError::Late(Span(Mono::now().since(halted))));
+            }
+        }
+        Err(HoldError::Outlived)
     }
 }
 

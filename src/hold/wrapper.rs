@@ -2,14 +2,17 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::cgroup::Cgroup;
 use super::course::{OnExit, Sequel};
 use super::deadlines::Stopping;
+use super::departure::Departs;
 use super::keeping::{Heard, Output};
-use super::protocol::{CommandEnd, Report};
+use super::protocol::{CommandEnd, Order, Report};
 use super::serve::ServeAt;
+use super::until_left::until_left;
 use super::work::{Recipe, Work, adopt, environment};
 use super::{HoldError, Holder};
 use crate::ids::{RoleIndex, RoleName};
@@ -31,8 +34,12 @@ pub struct Wrapper {
     pub on_exit: OnExit,
     /// What marks its processes.
     pub mark: String,
+    /// Where they are, if it has a cgroup of its own.
+    pub cgroup: Option<Cgroup>,
     /// Where the sidecar answers, if there is one.
     pub sidecar: Option<ServeAt>,
+    /// How its keeper leaves the group for it, if it dies and its group is to be left.
+    pub departs: Option<Departs>,
 }
 
 /// What happens to the command.
@@ -93,11 +100,15 @@ struct Run<'a> {
     holder: &'a Holder,
     work: Work,
     say: &'a mut dyn FnMut(Happening),
+    departs: Option<&'a Departs>,
+    /// The id of the member that the keeper knows.
+    known_as: Option<String>,
 }
 
 impl Wrapper {
     /// Runs the command while the member leads, until `stop` is set. When it returns, the command
-    /// has ended, and the member has not left its group yet.
+    /// has ended. In the exclusive mode the member has not left its group yet; in the others it has
+    /// if it was asked to stop, and its command ran until others led.
     ///
     /// # Errors
     /// The system refuses the keeper, or the command cannot be ended: then the process must end
@@ -113,13 +124,11 @@ impl Wrapper {
         let lead = holder.member.lead(self.role.0);
         let mut work = Work::new(self.recipe(holder), lead);
         work.start_keeper(Output::Inherited)?;
-        let mut run = Run { holder, work, say };
-        loop {
-            let wanted = !stop.load(Ordering::SeqCst);
-            if let Some(wrapped) = run.turn(wanted)? {
-                return Ok(wrapped);
-            }
-        }
+        let mut run = Run { holder, work, say, departs: self.departs.as_ref(), known_as: None };
+        let ended = until_left(&holder.member, holder.exclusive, stop, |wanted| run.turn(wanted));
+        // It leaves by itself, or must not.
+        run.work.order(&Order::Depart { like: None });
+        ended
     }
 
     fn recipe(&self, holder: &Holder) -> Recipe {
@@ -133,6 +142,7 @@ impl Wrapper {
             on_exit: self.on_exit,
             mark: self.mark.clone(),
             promised: holder.exclusive,
+            cgroup: self.cgroup.clone(),
             environment,
         }
     }
@@ -141,6 +151,7 @@ impl Wrapper {
 impl Run<'_> {
     /// One tick. Says when the run is over.
     fn turn(&mut self, wanted: bool) -> Result<Option<Wrapped>, HoldError> {
+        self.introduce();
         if let Some(over) = self.listen(TICK)? {
             return Ok(Some(over));
         }
@@ -154,10 +165,23 @@ impl Run<'_> {
                 self.holder.member.health(well);
             }
         }
-        if let Some(until) = self.work.step(wanted && well) {
+        // In the other modes an unhealthy one goes on until others lead, and its claim ends then.
+        let goes_on = well || (self.work.runs() && !self.holder.exclusive);
+        if let Some(until) = self.work.step(wanted && goes_on) {
             self.lost(Happening::Overrun, until)?;
         }
         Ok(None)
+    }
+
+    /// The keeper learns by which id it is to leave.
+    fn introduce(&mut self) {
+        let Some(departs) = self.departs else { return };
+        let known_as = self.holder.member_id();
+        if known_as != self.known_as {
+            let like = known_as.as_deref().map(|id| departs.known_as(id));
+            self.work.order(&Order::Depart { like });
+            self.known_as = known_as;
+        }
     }
 
     /// Takes one report of the keeper.
@@ -196,8 +220,9 @@ impl Run<'_> {
     /// Ends the keeper and all that it kept, by `until` where that is a promise, and starts anew.
     fn lost(&mut self, what: Happening, until: Mono) -> Result<(), HoldError> {
         (self.say)(what);
-        self.work.end_everything(until)?;
+        self.work.end_everything(until, &self.holder.member)?;
         self.work.lost();
+        self.known_as = None;
         self.work.start_keeper(Output::Inherited)
     }
 }

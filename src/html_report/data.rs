@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Subject;
 use super::chart::{Chart, Group, Sublane};
+use super::disturbed::disturbed_trials;
 use super::drawing::place;
 use super::thin::Thinning;
 use crate::ids::{Life, TrialNumber};
@@ -21,8 +22,9 @@ struct Data<'a> {
     window: [u64; 2],
     roles: &'a Roles,
     groups: Vec<GroupData<'a>>,
-    /// Number, from, until, and whether it is drawn (0 if it was thinned out).
-    trials: Vec<(TrialNumber, u64, u64, u8)>,
+    /// Number, from, until, whether it is drawn (0 if it was thinned out), and whether the host
+    /// disturbed it.
+    trials: Vec<(TrialNumber, u64, u64, u8, u8)>,
     faults: Vec<FaultData<'a>>,
     stalls: Vec<[u64; 2]>,
     causes: Vec<String>,
@@ -92,9 +94,11 @@ pub(super) fn data(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinning
         unknown: writer.findings(&fold.joint.unknown),
     });
     let folds = folds.collect();
+    let off = disturbed_trials(subject.report);
     let trial = |trial: &crate::timeline::Trial| {
-        let [from, until] = span(trial.window);
-        (trial.number, from, until, u8::from(thinning.shows(trial.number)))
+        let ([from, until], number) = (span(trial.window), trial.number);
+        let (shows, off) = (thinning.shows(number), off.contains(&number));
+        (number, from, until, u8::from(shows), u8::from(off))
     };
     let data = Data {
         window: span(chart.window),

@@ -1,11 +1,19 @@
 //! The trials that the host disturbed: why, and the outcome of each.
 
+use std::collections::BTreeSet;
+
 use super::head::sign;
 use super::html::{Safe, count, table};
+use crate::ids::TrialNumber;
 use crate::verdict::{DisturbedReport, DisturbedTrial, Report, short};
 
 /// The most trials that are listed.
 const SHOWN: usize = 100;
+
+/// The numbers of these trials.
+pub(super) fn disturbed_trials(report: &Report) -> BTreeSet<TrialNumber> {
+    report.disturbed.iter().flat_map(|of| &of.trials).map(|one| one.trial).collect()
+}
 
 /// Empty if the experiment does not define when a trial is disturbed.
 pub(super) fn disturbed(report: &Report) -> String {
@@ -36,9 +44,9 @@ fn sentence(of: &DisturbedReport) -> String {
     let all = trials + usize::try_from(of.undisturbed).unwrap_or(0);
     let mut text = format!(
         "{} of {all} {were} disturbed: the host kept the instrument or a member from running for \
-         more than {} ms. The verdict and the tables of numbers leave them out; the lanes, the \
-         plots and the lists of what was found show every trial. {} of them failed, and {} of \
-         the others; over all trials the verdict is {}.",
+         more than {} ms. The verdict and the tables of numbers leave them out; the lanes and \
+         the plots show them marked, and the lists of what was found show every trial. {} of \
+         them failed, and {} of the others; over all trials the verdict is {}.",
         count(trials, "trial"),
         short(of.stall_ms),
         of.failed,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Subject;
+use super::disturbed::disturbed_trials;
 use super::html::{Safe, count, milliseconds};
 use crate::observation::Outcome;
 use crate::timeline::IntervalSet;
@@ -94,6 +95,10 @@ fn sentence(subject: &Subject<'_>) -> String {
         (_, _) if report.trials == 0 && report.up.is_some() => {
             "Not every group has led every role yet".to_owned()
         }
+        // What was found does not count.
+        (_, _) if report.trials == 0 && !disturbed_trials(report).is_empty() => {
+            return "No trial counts: the host disturbed each that was played.".to_owned();
+        }
         (_, _) if report.trials == 0 => "No trial was completed".to_owned(),
         (_, _) => format!(
             "There was no joint gap in {trials}: no role was without a leader in all groups at once"
@@ -116,8 +121,7 @@ fn sentence(subject: &Subject<'_>) -> String {
 /// The joint gaps, and how many of them overlap stalls of the host.
 fn seen(subject: &Subject<'_>, most: f64) -> String {
     // Gaps of disturbed trials are counted separately.
-    let disturbed = subject.report.disturbed.iter().flat_map(|of| &of.trials);
-    let disturbed: BTreeSet<_> = disturbed.map(|one| one.trial).collect();
+    let disturbed = disturbed_trials(subject.report);
     let gaps = subject.timeline.joint.gaps.iter();
     let gaps: Vec<_> = gaps.filter(|gap| !disturbed.contains(&gap.trial)).collect();
     let trials: BTreeSet<_> = gaps.iter().map(|gap| gap.trial).collect();
@@ -168,7 +172,7 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
         None => "cut off",
     };
     let leaders = report.joint.leaders_min.map_or_else(
-        || "no trial was observed".to_owned(),
+        || "no trial counts".to_owned(),
         |least| format!("in at least {least} of {} groups, at any instant", plan.groups.len()),
     );
     let (played, open) = match &report.up {
@@ -185,6 +189,8 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Topology", shape)];
     facts.extend(played);
     facts.extend(disturbed(subject).map(|text| ("Disturbed by the host", text)));
+    let promises = report.promises();
+    facts.extend((!promises.is_empty()).then(|| ("Exclusive", promises.join("; "))));
     facts.extend([
         ("Each role was led", leaders),
         ("Instrument’s floor: shorter gaps may be missed", milliseconds(Some(report.floor_ms))),

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
+use crate::topology::UNLIMITED;
 use crate::verdict::{ms, short};
 
 /// Displays a value escaped for HTML, in text and in quoted attributes.
@@ -46,6 +47,16 @@ pub(super) fn length(of: Duration) -> String {
 /// `1108 ms`, or a dash.
 pub(super) fn milliseconds(of: Option<f64>) -> String {
     of.map_or_else(|| "–".to_owned(), |value| format!("{}\u{a0}ms", short(value)))
+}
+
+/// The same of a bound, which may be none but the length of the fault.
+pub(super) fn limit(of: f64) -> String {
+    if is_unlimited(of) { "unlimited".to_owned() } else { milliseconds(Some(of)) }
+}
+
+/// Whether a bound is as long as the fault lasts.
+pub(super) fn is_unlimited(of: f64) -> bool {
+    of >= ms(UNLIMITED)
 }
 
 /// `1 gap`, `2 gaps`.

@@ -2,7 +2,9 @@
 //! script draws all of them, and the same in words.
 
 use super::Subject;
+use super::bands::lanes_top;
 use super::chart::{Chart, Fold, Marks};
+use super::disturbed::disturbed_trials;
 use super::drawing::{STEP, Scale};
 use super::html::{Safe, count, length, number, table};
 use super::thin::Thinning;
@@ -18,9 +20,14 @@ const CHOICE: &str = "<!-- trials -->\n";
 const TRIALS: &str = "<label>Trial <select id=\"trial\"></select></label>\n\
                       <button type=\"button\" id=\"before\">Trial before</button>\n\
                       <button type=\"button\" id=\"after\">Trial after</button>\n";
+/// The placeholder in the legend for disturbed trials.
+const OFF: &str = "<!-- disturbed -->\n";
+const DISTURBED: &str = "<li><svg class=\"key\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path \
+                         class=\"off-band\" d=\"M0 0h26v12h-26z\"/><path class=\"off-edge\" \
+                         d=\"M.5 0v12M25.5 0v12\"/></svg> a trial that the host disturbed: it \
+                         does not count in the verdict</li>\n";
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 100.0;
-const TOP: f64 = 20.0;
 
 /// The section.
 pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinning) -> String {
@@ -34,7 +41,8 @@ pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinn
     }
     // A topology that is kept up has no trials.
     let trials = if subject.report.up.is_some() { "" } else { TRIALS };
-    html.push_str(&LEGEND_AND_STAGE.replace(CHOICE, trials));
+    let off = if disturbed_trials(subject.report).is_empty() { "" } else { DISTURBED };
+    html.push_str(&LEGEND_AND_STAGE.replace(CHOICE, trials).replace(OFF, off));
     html.push_str(&still(subject, chart));
     html.push_str(&words(chart));
     html.push_str("</section>\n");
@@ -91,8 +99,9 @@ fn still(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
 
 fn picture(subject: &Subject<'_>, chart: &Chart<'_>, fold: &Fold<'_>) -> String {
     let scale = Scale { window: chart.window, left: LEFT, width: WIDTH - LEFT - 10.0 };
-    let bottom = TOP + STEP * number(chart.groups.len() + 1);
-    let (lanes, _) = scale.fold(subject, chart, fold, TOP);
+    let top = lanes_top(subject);
+    let bottom = top + STEP * number(chart.groups.len() + 1);
+    let (lanes, _) = scale.fold(subject, chart, fold, top);
     let title = format!("{}: {}", fold.title(), summary(chart, fold));
     format!(
         "<figure class=\"lane\"><figcaption>{0}</figcaption>\
@@ -102,8 +111,8 @@ fn picture(subject: &Subject<'_>, chart: &Chart<'_>, fold: &Fold<'_>) -> String 
         Safe(fold.title()),
         bottom + 20.0,
         Safe(title),
-        scale.grounds(subject, TOP - 2.0, bottom),
-        scale.edges(subject, TOP - 2.0, bottom),
+        scale.grounds(subject, top - 2.0, bottom),
+        scale.edges(subject, top - 2.0, bottom),
         scale.axis(subject.zero, bottom),
     )
 }

@@ -13,6 +13,11 @@ const tandem = (() => {
     ...data.stalls.map(([from, until]) => ({ from, until, look: "stall", name: "stall" })),
   ].sort((a, b) => a.from - b.from);
 
+  // The trials that the host disturbed.
+  const off = shown.filter((trial) => trial[4]).map(([number, from, until]) =>
+    ({ from, until, look: "off", number }));
+  const isOff = (number) => off.some((it) => it.number === number);
+
   const findings = (kind, numbers) => {
     const all = [];
     for (let at = 0; at < numbers.length; at += 6) {
@@ -80,12 +85,15 @@ const tandem = (() => {
   const note = (one, it) => {
     const cause = data.causes[it.cause];
     const what = it.kind === "unknown" ? "unknown for" : it.kind + " of";
-    const trial = shown.length > 1 ? `, trial ${it.trial}` : "";
+    const trial = (shown.length > 1 ? `, trial ${it.trial}` : "") +
+      (isOff(it.trial) ? ", which the host disturbed" : "");
     return `${one.name}${one.where}${trial}: ${what} ${ms(it.length)}, ` +
       `known to within ${ms(it.within)}, from ${ms(it.from)} to ${ms(it.until)}` +
       (cause ? `, after ${cause}` : ", without a cause") +
       (it.open ? ", still open when the trial ended" : "");
   };
 
-  return { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, note, calls };
+  return {
+    data, shown, grounds, off, isOff, ms, brief, findings, lanes, matches, title, words, note, calls,
+  };
 })();

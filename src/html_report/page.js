@@ -1,8 +1,8 @@
 // Draws the lanes of all roles from the page's data, so that readers can zoom and move in time. All
 // content is present in the page without it.
 (() => {
-  const { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, note, calls } =
-    tandem;
+  const { data, shown, grounds, off, isOff, ms, brief, findings, lanes, matches, title, words, note,
+    calls } = tandem;
   if (!data.trials.length) return;
   const by = (id) => document.getElementById(id);
   const STEP = 18, LANE = 14, AXIS = 38, LOOKS = 6, LEAST = 2, SECOND = 1e9;
@@ -54,7 +54,7 @@
   };
   const theme = () => {
     const style = getComputedStyle(document.documentElement);
-    const plain = "paper ink soft bed led gap on-gap hatch unknown dots band stall edge on-member";
+    const plain = "paper ink soft bed led gap on-gap hatch unknown dots band stall off edge on-member";
     const names = [...plain.split(" "), ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
     colours = Object.fromEntries(names.map((it) => [it, style.getPropertyValue("--" + it).trim()]));
     colours.hatched = tile((g) => {
@@ -152,13 +152,13 @@
     const { g, x, width } = on;
     g.globalAlpha = edges ? 1 : 0.25;
     let free = -1e9;
-    for (const { from, until, look } of grounds) {
+    for (const { from, until, look } of [...off, ...grounds]) {
       const a = x(from), b = Math.max(x(until), a + 1), stall = look === "stall";
       // There may be thousands of stalls, so one hidden by the one before is not drawn.
       if (b < 0 || a > width || (stall && b < free + 0.5)) continue;
       if (stall) free = b;
       g.strokeStyle = g.fillStyle = colours[look];
-      g.setLineDash(stall ? [1, 2] : [3, 3]);
+      g.setLineDash({ stall: [1, 2], band: [3, 3], off: [] }[look]);
       if (edges) g.strokeRect(a + 0.5, -1, b - a, height + 2);
       else g.fillRect(a, 0, b - a, height);
     }
@@ -207,8 +207,9 @@
       g.fillText(text, a + 2, y);
       free = a + long + 10;
     };
-    for (const [number, from, until] of shown.length > 1 ? shown : []) {
-      label("trial " + number, from, until, 10, colours.soft);
+    for (const [number, from, until] of shown.length > 1 || off.length ? shown : []) {
+      const [more, colour] = isOff(number) ? [", disturbed", colours.off] : ["", colours.soft];
+      label("trial " + number + more, from, until, 10, colour);
     }
     free = -1e9;
     for (const it of grounds) label(it.name, it.from, it.until, 22, colours[it.look]);

@@ -1,11 +1,14 @@
 //! Distributions: few samples as points, many as a histogram, each with its bound.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Subject;
-use super::chart::Chart;
+use super::chart::{Chart, Group};
+use super::disturbed::disturbed_trials;
 use super::drawing::{round_step, tenth};
-use super::html::{Safe, count, milliseconds, number};
+use super::html::{Safe, count, is_unlimited, milliseconds, number};
+use crate::ids::TrialNumber;
 use crate::timeline::{Cause, Finding};
 use crate::verdict::{Distribution, LimitReport, Samples, float, ms};
 
@@ -15,45 +18,65 @@ const BARS: usize = 48;
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 64.0;
 
+/// What the points mean if the host disturbed a trial.
+const DISTURBED: &str = " A dashed diamond, or the dashed top of a bar, is of a trial that the \
+                         host disturbed: it does not count in the numbers.";
+
 /// One plot: its title, its samples, and the bound with its slack.
 struct Plot<'a> {
     title: String,
     found: Vec<&'a Finding>,
+    /// The trials whose samples do not count, since the host disturbed them.
+    off: &'a BTreeSet<TrialNumber>,
     bound: Option<f64>,
 }
 
 /// The section.
 pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
-    let mut html =
+    let (off, none) = (disturbed_trials(subject.report), BTreeSet::new());
+    let legend = if off.is_empty() { "" } else { DISTURBED };
+    let mut html = format!(
         "<section id=\"distributions\" aria-labelledby=\"dist-h\"><h2 id=\"dist-h\">How \
         long</h2>\n<p>One sample a role and interval. Points, or bars where there are many; filled \
         after a fault, hollow after another cause, a cross without one. \
         The dashed line is the bound that follows from the configuration, for faults of this \
-        experiment.</p>\n\
+        experiment.{legend}</p>\n\
         <div class=\"plots\">"
-            .to_owned();
+    );
+    // A disturbed host excuses no overlap in an exclusive group.
+    let bound = |group: &Group<'_>| group.planned.pace.mode.forbids_overlap();
+    let offs = |is_bound: bool| [&off, if is_bound { &none } else { &off }, &off];
     for group in &chart.groups {
         let limit = subject.report.groups.get(group.name).map(|group| group.limit);
         let found = &group.line.findings;
         let name = group.name.as_str();
-        html.push_str(&three(name, [&found.gaps, &found.overlaps, &found.takeovers], limit));
+        let all = [&found.gaps, &found.overlaps, &found.takeovers];
+        html.push_str(&three(name, all, offs(bound(group)), limit));
     }
     let joint = &subject.timeline.joint;
     let limit = Some(subject.report.joint.limit);
-    html.push_str(&three("joint", [&joint.gaps, &joint.overlaps, &joint.takeovers], limit));
+    let all = [&joint.gaps, &joint.overlaps, &joint.takeovers];
+    html.push_str(&three("joint", all, offs(chart.groups.iter().any(bound)), limit));
     html.push_str("</div>\n");
     html.push_str(&super::tables::numbers(subject));
     html.push_str("</section>\n");
     html
 }
 
-fn three(name: &str, of: [&Vec<Finding>; 3], limit: Option<LimitReport>) -> String {
+fn three(
+    name: &str,
+    of: [&Vec<Finding>; 3],
+    offs: [&BTreeSet<TrialNumber>; 3],
+    limit: Option<LimitReport>,
+) -> String {
     let bounds = [limit.and_then(|it| it.gap_ms), limit.and_then(|it| it.overlap_ms), None];
-    let all = ["gaps", "overlaps", "takeovers"].into_iter().zip(of).zip(bounds);
+    let bounds = bounds.map(|bound| bound.filter(|it| !is_unlimited(*it)));
+    let all =
+        ["gaps", "overlaps", "takeovers"].into_iter().zip(of).zip(offs.into_iter().zip(bounds));
     let plots = all.filter(|((kind, _), _)| !(name == "joint" && *kind == "takeovers"));
-    let plot = |((kind, found), bound): ((&str, &Vec<Finding>), Option<f64>)| {
+    let plot = |((kind, found), (off, bound)): ((&str, &Vec<Finding>), (_, _))| {
         let found = found.iter().collect();
-        Plot { title: format!("{name}: {kind}"), found, bound }.draw()
+        Plot { title: format!("{name}: {kind}"), found, off, bound }.draw()
     };
     plots.map(plot).collect()
 }
@@ -62,7 +85,7 @@ impl Plot<'_> {
     fn draw(&self) -> String {
         let numbers = Samples::of(self.found.iter().copied()).distribution();
         let title = Safe(&self.title);
-        let text = self.describe(&numbers);
+        let text = self.text();
         if self.found.is_empty() {
             return format!(
                 "<figure class=\"plot\"><figcaption><b>{title}</b> {}</figcaption></figure>\n",
@@ -103,13 +126,33 @@ impl Plot<'_> {
         )
     }
 
+    /// Whether a sample is of a trial that does not count.
+    fn is_off(&self, one: &Finding) -> bool {
+        self.off.contains(&one.trial)
+    }
+
+    fn text(&self) -> String {
+        let of = |off: bool| {
+            let some = self.found.iter().filter(|one| self.is_off(one) == off);
+            Samples::of(some.copied()).distribution()
+        };
+        let (counted, off) = (of(false), of(true));
+        let mut text = self.describe(&counted);
+        if off.count > 0 {
+            let (more, longest) = (off.count, milliseconds(off.max_ms));
+            text.push_str(&format!("; {more} in disturbed trials, the longest {longest}"));
+        }
+        text
+    }
+
     fn describe(&self, of: &Distribution) -> String {
         if of.count == 0 {
             let bound = self.bound.map(|bound| format!(", bound {}", milliseconds(Some(bound))));
             return format!("none{}", bound.unwrap_or_default());
         }
         // Findings after faults are described separately from others.
-        let by_faults = self.found.iter().filter(|one| matches!(one.cause, Cause::Fault(_)));
+        let counted = self.found.iter().filter(|one| !self.is_off(one));
+        let by_faults = counted.filter(|one| matches!(one.cause, Cause::Fault(_)));
         let by_faults = Samples::of(by_faults.copied()).distribution();
         let all = count(usize::try_from(of.count).unwrap_or(usize::MAX), "sample");
         let some = by_faults.count;
@@ -144,6 +187,9 @@ impl Plot<'_> {
             let at = tenth(x(ms(one.span.length())));
             let y = tenth(HEIGHT - 8.0 - number(place % 8) * 6.0);
             svg.push_str(&match one.cause {
+                _ if self.is_off(one) => {
+                    format!("<path class=\"off\" d=\"M{at} {y}m0 -4l4 4l-4 4l-4 -4z\"/>")
+                }
                 Cause::Fault(_) => {
                     format!("<circle class=\"dot\" cx=\"{at}\" cy=\"{y}\" r=\"3\"/>")
                 }
@@ -152,6 +198,7 @@ impl Plot<'_> {
                 | Cause::Death(_)
                 | Cause::Stop(_)
                 | Cause::Connection(_)
+                | Cause::Leave(_)
                 | Cause::Start => {
                     format!("<circle class=\"ring\" cx=\"{at}\" cy=\"{y}\" r=\"3\"/>")
                 }
@@ -165,18 +212,29 @@ impl Plot<'_> {
 
     fn bars(&self, most: f64) -> String {
         let width = (WIDTH - 16.0) / number(BARS);
-        let mut bars = vec![[0_u64; 2]; BARS];
+        let mut bars = vec![[0_u64; 3]; BARS];
         for one in &self.found {
             let part = ms(one.span.length()) / most * number(BARS);
-            let of = usize::from(!matches!(one.cause, Cause::Fault(_)));
+            let of = match one.cause {
+                _ if self.is_off(one) => 2,
+                Cause::Fault(_) => 0,
+                Cause::Restart(_)
+                | Cause::Broker(_)
+                | Cause::Death(_)
+                | Cause::Stop(_)
+                | Cause::Connection(_)
+                | Cause::Leave(_)
+                | Cause::Start
+                | Cause::Nothing => 1,
+            };
             let place = (0..BARS).rev().find(|place| number(*place) <= part).unwrap_or(0);
             if let Some(count) = bars.get_mut(place).and_then(|bar| bar.get_mut(of)) {
                 *count += u64::from(one.roles.count);
             }
         }
-        let highest = bars.iter().map(|[by, other]| by + other).max().unwrap_or(1).max(1);
+        let highest = bars.iter().map(|of| of.iter().sum()).max().unwrap_or(1).max(1);
         let mut svg = String::new();
-        for (place, [by, other]) in bars.into_iter().enumerate() {
+        for (place, [by, other, off]) in bars.into_iter().enumerate() {
             let x = tenth(8.0 + width * number(place));
             // A single sample among thousands stays visible.
             let high = |count: u64| {
@@ -184,7 +242,7 @@ impl Plot<'_> {
                 f64::max((HEIGHT - 6.0) * float(count) / float(highest), least)
             };
             let mut y = HEIGHT;
-            for (class, count) in [("dot", by), ("ring", other)] {
+            for (class, count) in [("dot", by), ("ring", other), ("off", off)] {
                 let height = high(count);
                 y -= height;
                 if count > 0 {

@@ -1,7 +1,7 @@
 //! The numbers of the report as tables: by group, by claim, stalls, confidence, bounds.
 
 use super::head::sign;
-use super::html::{Safe, count, milliseconds, table};
+use super::html::{Safe, count, is_unlimited, limit, table};
 use super::{Subject, disturbed};
 use crate::verdict::{BoundReport, Distribution, LimitReport, Measures, Ruling, short};
 
@@ -46,7 +46,10 @@ pub(super) fn numbers(subject: &Subject<'_>) -> String {
 
 fn row(name: String, of: &Measures, limit: Option<&LimitReport>) -> Vec<String> {
     let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), short);
-    let limit = |of: fn(&LimitReport) -> Option<f64>| number(limit.and_then(of));
+    let limit = |of: fn(&LimitReport) -> Option<f64>| match limit.and_then(of) {
+        Some(value) if is_unlimited(value) => "unlimited".to_owned(),
+        value => number(value),
+    };
     vec![
         name,
         of.gap.count.to_string(),
@@ -99,7 +102,9 @@ pub(super) fn trust(subject: &Subject<'_>) -> String {
              have one.",
             percent(most)
         ),
-        (0, None) => "No trial was observed to its end, so nothing can be inferred.".to_owned(),
+        (0, None) => {
+            "No trial that counts was observed to its end, so nothing can be inferred.".to_owned()
+        }
         (_, None) => format!("A joint gap in {} of {trials}.", of.with_joint_gap),
     };
     let mut body = match &report.up {
@@ -139,14 +144,15 @@ fn bounds(subject: &Subject<'_>) -> String {
             ("leave", Some(of.leave)),
             ("isolation", Some(of.isolation)),
             ("silence", of.silence),
+            ("link", of.link),
+            ("links and brokers", of.links_and_brokers),
             ("pause", Some(of.pause)),
             ("restart", Some(of.restart)),
             ("broker", Some(of.broker)),
         ];
         let kinds = kinds.into_iter().filter_map(|(kind, bound)| Some((kind, bound?)));
         rows.extend(kinds.map(|(kind, bound): (&str, BoundReport)| {
-            let range =
-                |[low, high]: [f64; 2]| format!("{} to {}", short(low), milliseconds(Some(high)));
+            let range = |[low, high]: [f64; 2]| format!("{} to {}", short(low), limit(high));
             vec![format!("{name}, {kind}"), range(bound.gap_ms), range(bound.overlap_ms)]
         }));
     }

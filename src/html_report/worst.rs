@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Subject;
+use super::bands::lanes_top;
 use super::chart::{Chart, Fold};
 use super::drawing::{STEP, Scale};
 use super::html::{Safe, milliseconds, number};
@@ -10,7 +11,6 @@ use crate::timeline::{Finding, Interval};
 use crate::verdict::{Worst, ms};
 
 const WIDTH: f64 = 1000.0;
-const TOP: f64 = 20.0;
 
 /// The section.
 pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
@@ -19,7 +19,9 @@ pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
                     gaps</h2>\n"
             .to_owned();
     if subject.report.worst.is_empty() {
-        html.push_str("<p>No group had a gap.</p>\n");
+        let counts = subject.report.trials > 0 || subject.report.up.is_some();
+        let none = if counts { "No group had a gap." } else { "No trial counts." };
+        html.push_str(&format!("<p>{none}</p>\n"));
     }
     for worst in &subject.report.worst {
         html.push_str(&one(subject, chart, worst));
@@ -94,16 +96,17 @@ fn draw(subject: &Subject<'_>, chart: &Chart<'_>, fold: &Fold<'_>, gap: Interval
     let around = (gap.length() / 2).max(Duration::from_millis(50));
     let window = Interval::new(gap.from - around, gap.until + around);
     let scale = Scale { window, left: 100.0, width: WIDTH - 110.0 };
-    let bottom = TOP + STEP * number(chart.groups.len() + 1);
-    let (lanes, _) = scale.fold(subject, chart, fold, TOP);
+    let top = lanes_top(subject);
+    let bottom = top + STEP * number(chart.groups.len() + 1);
+    let (lanes, _) = scale.fold(subject, chart, fold, top);
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0} around this gap\">\
          <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"The lanes of {0}\">\
          {2}{lanes}{3}{4}</svg></div>",
         Safe(fold.title()),
         bottom + 20.0,
-        scale.grounds(subject, TOP - 2.0, bottom),
-        scale.edges(subject, TOP - 2.0, bottom),
+        scale.grounds(subject, top - 2.0, bottom),
+        scale.edges(subject, top - 2.0, bottom),
         scale.axis(subject.zero, bottom),
     )
 }

@@ -9,10 +9,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::ids::{ClusterName, GroupName, Life, MemberId, PartitionId, Term};
-use crate::observation::{Fact, Horizon, What};
+use crate::ids::{ClusterName, FaultId, GroupName, Life, MemberId, PartitionId, Term};
+use crate::observation::{Fact, Horizon, MemberEvent, RunEvent, What};
 use crate::time::Mono;
-use crate::timeline::RETURN;
+use crate::timeline::{Going, GoingStep, RETURN};
 
 /// The state after all facts so far.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Carry {
     /// The number of the controller's latest fact.
     own: u64,
     /// The trial that is under way.
-    judged: Option<What>,
+    judged: Option<RunEvent>,
     /// The addresses of brokers, and the process of the edges.
     started: BTreeMap<Option<ClusterName>, Fact>,
     /// The latest death of each broker: the cause of gaps that may follow.
@@ -30,6 +30,8 @@ pub(crate) struct Carry {
     /// Brokers that are or were lost, and that they are back.
     lost: BTreeMap<(ClusterName, String), Away>,
     settled: BTreeMap<GroupName, Fact>,
+    /// The facts of each fault that is under way.
+    faults: BTreeMap<FaultId, Vec<Fact>>,
     lives: BTreeMap<MemberId, LastLife>,
 }
 
@@ -49,13 +51,23 @@ struct LastLife {
     life: Life,
     /// It has ended, so nothing of it is carried.
     dead: bool,
-    /// It leaves.
+    /// It leaves, and has not come back.
     left: bool,
+    /// Its latest leave, after what it gave back and the end of the first claim that it ended: the
+    /// cause of gaps that may follow.
+    leave: Vec<Fact>,
+    /// The beginning of a leave, if it becomes one.
+    going: Vec<Fact>,
+    way: Going,
+    /// Its death, if it had left.
+    died: Option<Fact>,
     /// `None` if that fact was lost.
     started: Option<Fact>,
     /// The latest stop and its end, each after its `not_yet`.
     stop: Vec<Fact>,
     not_yet: Option<Fact>,
+    /// What its witness has last refused.
+    orders: Option<Fact>,
     assigned: Option<Fact>,
     ticks: Option<Fact>,
     /// When it last did not reach its brokers.
@@ -70,25 +82,37 @@ struct LastLife {
 impl Carry {
     /// Takes a fact into account.
     pub(crate) fn observe(&mut self, fact: &Fact) {
-        let by_member = self.observe_member(fact);
-        if !by_member {
-            self.own = self.own.max(fact.seq);
-            self.observe_run(fact);
+        match &fact.what {
+            What::Member(event) => self.observe_member(fact, event),
+            What::Run(event) => {
+                self.own = self.own.max(fact.seq);
+                self.observe_run(fact, event);
+            }
         }
     }
 
     /// All of it, as the facts of a file that begins at `now`.
     pub(crate) fn facts(&self, now: Mono) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.started.values().cloned().collect();
+        // A fault that has ended a life comes before its death.
+        let (dead, others): (Vec<_>, Vec<_>) =
+            self.faults.values().flatten().cloned().partition(|fact| self.has_fallen(fact));
+        facts.extend(dead);
         facts.extend(self.died.values().chain(self.fallen.values()).cloned());
         facts.extend(self.lost.values().flat_map(|away| felt(away, now)));
         facts.extend(self.settled.values().cloned());
-        for known in self.lives.values().filter(|known| !known.dead) {
-            facts.extend(known.started.clone());
-            facts.extend(known.stop.iter().cloned());
-            facts.extend(known.facts(now));
+        for known in self.lives.values().filter(|known| known.dead) {
+            facts.extend(known.last_words());
+            facts.extend(known.died.clone());
         }
-        facts.extend(self.judged.clone().map(|what| self.own_fact(now, what)));
+        let living = || self.lives.values().filter(|known| !known.dead);
+        facts.extend(living().filter_map(|known| known.started.clone()));
+        let seen = living().flat_map(|known| known.orders.iter().chain(&known.stop));
+        let mut seen: Vec<Fact> = others.into_iter().chain(seen.cloned()).collect();
+        seen.sort_by_key(|fact| fact.seq);
+        facts.extend(seen);
+        facts.extend(living().flat_map(|known| known.facts(now)));
+        facts.extend(self.judged.clone().map(|event| self.own_fact(now, event)));
         facts
     }
 
@@ -102,64 +126,103 @@ impl Carry {
         })
     }
 
+    /// Whether the fact is of a life that has ended since.
+    fn has_fallen(&self, fact: &Fact) -> bool {
+        fact.life.as_ref().is_some_and(|life| self.has_outlived(life))
+    }
+
+    /// Keeps the facts of a fault until it is healed on all its victims, or has failed.
+    fn observe_fault(&mut self, fact: &Fact, event: &RunEvent) {
+        if let RunEvent::FaultAsked { fault, .. } | RunEvent::FaultInForce { fault } = event {
+            self.faults.entry(fault.clone()).or_default().push(fact.clone());
+        } else if let RunEvent::FaultHealed { fault } = event
+            && let Some(known) = self.faults.get_mut(fault)
+        {
+            known.push(fact.clone());
+            let healed =
+                |fact: &&Fact| matches!(fact.what, What::Run(RunEvent::FaultHealed { .. }));
+            let asked = |fact: &&Fact| matches!(fact.what, What::Run(RunEvent::FaultAsked { .. }));
+            if known.iter().filter(healed).count() >= known.iter().filter(asked).count() {
+                self.faults.remove(fault);
+            }
+        } else if let RunEvent::FaultFailed { fault, .. } = event {
+            self.faults.remove(fault);
+        }
+    }
+
     /// The fact that closes a file that ends at `now`: its trial ends here.
     pub(super) fn close(&self, now: Mono) -> Option<Fact> {
-        let Some(What::TrialBegan { trial }) = self.judged else { return None };
-        Some(self.own_fact(now, What::TrialEnded { trial, recovered: None }))
+        let Some(RunEvent::TrialBegan { trial }) = self.judged else { return None };
+        Some(self.own_fact(now, RunEvent::TrialEnded { trial, recovered: None }))
     }
 
     /// A fact with the number of the one before, so that none is missing without it.
-    fn own_fact(&self, t: Mono, what: What) -> Fact {
-        Fact { t, seq: self.own, life: None, what }
+    fn own_fact(&self, t: Mono, event: RunEvent) -> Fact {
+        Fact { t, seq: self.own, life: None, what: What::Run(event) }
     }
 
-    fn observe_run(&mut self, fact: &Fact) {
-        match (&fact.what, &fact.life) {
-            (What::Started { .. }, Some(life)) => {
-                // The member's first facts may arrive earlier.
+    fn observe_run(&mut self, fact: &Fact, event: &RunEvent) {
+        self.observe_fault(fact, event);
+        match (event, &fact.life) {
+            (RunEvent::Started { .. }, Some(life)) => {
+                // The member's first facts may arrive earlier, even before the start of the life
+                // before it.
                 if let Some(known) = self.known(life) {
                     known.started = Some(fact.clone());
-                } else {
+                } else if self.is_next(life) {
                     let known = LastLife::new(life.clone(), Some(fact.clone()));
                     self.lives.insert(life.member.clone(), known);
                 }
             }
-            (What::Died { .. }, Some(life)) => {
+            (RunEvent::Died { .. }, Some(life)) => {
                 let Some(known) = self.known(life) else { return };
                 known.dead = true;
-                if !known.left {
+                if known.left {
+                    known.died = Some(fact.clone());
+                } else {
                     self.fallen.insert(life.member.clone(), fact.clone());
                 }
             }
-            (What::NotYet | What::Stopped | What::Continued, Some(life)) => {
+            (RunEvent::NotYet | RunEvent::Stopped | RunEvent::Continued, Some(life)) => {
                 if let Some(known) = self.known(life) {
                     known.halt(fact);
                 }
             }
-            (What::ClusterStarted { cluster, .. }, _) => {
+            (RunEvent::Orders { .. }, Some(life)) => {
+                if let Some(known) = self.known(life) {
+                    known.orders = Some(fact.clone());
+                }
+            }
+            (RunEvent::ClusterStarted { cluster, .. }, _) => {
                 self.started.insert(Some(cluster.clone()), fact.clone());
             }
-            (What::ClusterDied { cluster }, _) => {
+            (RunEvent::ClusterDied { cluster }, _) => {
                 self.started.remove(&Some(cluster.clone()));
                 self.died.insert(cluster.clone(), fact.clone());
             }
-            (What::BrokerLost { cluster, broker }, _) => {
+            (RunEvent::BrokerLost { cluster, broker }, _) => {
                 self.lost.insert((cluster.clone(), broker.clone()), (fact.clone(), None));
             }
-            (What::BrokerBack { cluster, broker }, _) => {
+            (RunEvent::BrokerBack { cluster, broker }, _) => {
                 let lost = self.lost.get_mut(&(cluster.clone(), broker.clone()));
                 if let Some((_, back)) = lost {
                     back.get_or_insert(fact.clone());
                 }
             }
-            (What::EdgesStarted { .. }, _) => drop(self.started.insert(None, fact.clone())),
-            (What::Settled { group }, _) => {
+            (RunEvent::EdgesStarted { .. }, _) => drop(self.started.insert(None, fact.clone())),
+            (RunEvent::Settled { group }, _) => {
                 self.settled.insert(group.clone(), fact.clone());
             }
-            (What::TrialBegan { .. }, _) => self.judged = Some(fact.what.clone()),
-            (What::TrialEnded { .. }, _) => self.judged = None,
+            (RunEvent::TrialBegan { .. }, _) => self.judged = Some(event.clone()),
+            (RunEvent::TrialEnded { .. }, _) => self.judged = None,
             (_, _) => {}
         }
+    }
+
+    /// Whether no life of this member is known that is as late as this one.
+    fn is_next(&self, life: &Life) -> bool {
+        let known = self.lives.get(&life.member);
+        known.is_none_or(|known| known.life.incarnation < life.incarnation)
     }
 
     fn known(&mut self, life: &Life) -> Option<&mut LastLife> {
@@ -167,20 +230,15 @@ impl Carry {
         (known.life == *life && !known.dead).then_some(known)
     }
 
-    /// Takes a member's fact into account. Returns whether it was one.
-    fn observe_member(&mut self, fact: &Fact) -> bool {
-        let by_member = fact.what.is_by_member();
-        if by_member && let Some(life) = &fact.life {
-            let latest = self.lives.get(&life.member).map(|known| known.life.incarnation);
-            // A member that reports lives, even if the fact of its start was lost.
-            if latest.is_none_or(|latest| latest < life.incarnation) {
-                self.lives.insert(life.member.clone(), LastLife::new(life.clone(), None));
-            }
-            if let Some(known) = self.known(life) {
-                known.observe(fact);
-            }
+    fn observe_member(&mut self, fact: &Fact, event: &MemberEvent) {
+        let Some(life) = &fact.life else { return };
+        // A member that reports lives, even if the fact of its start was lost.
+        if self.is_next(life) {
+            self.lives.insert(life.member.clone(), LastLife::new(life.clone(), None));
         }
-        by_member
+        if let Some(known) = self.known(life) {
+            known.observe(fact, event);
+        }
     }
 }
 
@@ -190,9 +248,14 @@ impl LastLife {
             life,
             dead: false,
             left: false,
+            leave: Vec::new(),
+            going: Vec::new(),
+            way: Going::default(),
+            died: None,
             started,
             stop: Vec::new(),
             not_yet: None,
+            orders: None,
             assigned: None,
             ticks: None,
             unconnected: None,
@@ -202,48 +265,80 @@ impl LastLife {
     }
 
     fn halt(&mut self, fact: &Fact) {
-        if fact.what == What::NotYet {
+        if fact.what == What::Run(RunEvent::NotYet) {
             self.not_yet = Some(fact.clone());
             return;
         }
         let not_yet = self.not_yet.take();
-        if fact.what == What::Stopped {
+        if fact.what == What::Run(RunEvent::Stopped) {
             self.stop.clear();
         }
         // The end of a stop is carried as well: the stop is the cause of gaps that may follow.
-        if fact.what == What::Stopped || !self.stop.is_empty() {
+        if fact.what == What::Run(RunEvent::Stopped) || !self.stop.is_empty() {
             self.stop.extend(not_yet.into_iter().chain([fact.clone()]));
         }
     }
 
-    fn observe(&mut self, fact: &Fact) {
+    fn observe(&mut self, fact: &Fact, event: &MemberEvent) {
         self.last = Some((fact.seq, fact.t));
-        if let What::Claimed { partition, term, until, .. } = &fact.what {
+        self.observe_leave(fact, event);
+        if let MemberEvent::Claimed { partition, term, until, .. } = event {
             self.claims.insert((*partition, *term), *until);
-        } else if let What::Renewed { claims } = &fact.what {
+        } else if let MemberEvent::Renewed { claims } = event {
             let claim = |one: &Horizon| ((one.partition, one.term), one.until);
             self.claims = claims.iter().map(claim).collect();
-        } else if let What::Lapsed { partition, term, .. } = &fact.what {
+        } else if let MemberEvent::Lapsed { partition, term, .. } = event {
             self.claims.remove(&(*partition, *term));
-        } else if fact.what == What::Leaving {
-            (self.left, self.claims) = (true, BTreeMap::new());
-        } else if let What::Assigned { .. } = &fact.what {
+        } else if *event == MemberEvent::Leaving {
+            self.claims = BTreeMap::new();
+        } else if let MemberEvent::Assigned { .. } = event {
             self.assigned = Some(fact.clone());
-        } else if let What::Revoked { .. } | What::Lost { .. } = &fact.what {
+        } else if let MemberEvent::Revoked { .. } | MemberEvent::Lost { .. } = event {
             self.assigned = None;
-        } else if let What::Ticks { .. } = &fact.what {
+        } else if let MemberEvent::Ticks { .. } = event {
             self.ticks = Some(fact.clone());
-        } else if let What::Unconnected { .. } = &fact.what {
+        } else if let MemberEvent::Unconnected { .. } = event {
             self.unconnected = Some((fact.clone(), None));
-        } else if fact.what == What::Connected
+        } else if *event == MemberEvent::Connected
             && let Some((_, back)) = &mut self.unconnected
         {
             back.get_or_insert(fact.clone());
         }
     }
 
-    /// Its connection, its assignment, its last ticks and its claims, with the numbers of as many
-    /// facts, up to its last: no number may occur twice.
+    /// By the same rule as the timeline.
+    fn observe_leave(&mut self, fact: &Fact, event: &MemberEvent) {
+        match self.way.observe(event) {
+            GoingStep::Other => {}
+            GoingStep::Stays => {
+                self.going.clear();
+                self.left = false;
+            }
+            GoingStep::Loses => self.going.clear(),
+            GoingStep::Releases => self.going = vec![fact.clone()],
+            GoingStep::Ends(at) => {
+                let first = self.going.iter().position(|known| ended(&known.what).is_some());
+                let known = first.and_then(|first| ended(&self.going.get(first)?.what));
+                if known.is_none_or(|known| at < known) {
+                    self.going.truncate(first.unwrap_or(self.going.len()));
+                    self.going.push(fact.clone());
+                }
+            }
+            GoingStep::Left => {
+                self.left = true;
+                self.leave = std::mem::take(&mut self.going);
+                self.leave.push(fact.clone());
+            }
+        }
+    }
+
+    /// The leave of a life that is dead, up to the number of its last fact.
+    fn last_words(&self) -> Vec<Fact> {
+        self.last.map_or_else(Vec::new, |(seq, _)| renumbered(self.leave.clone(), seq + 1))
+    }
+
+    /// Its connection, its leave, its assignment, its last ticks and its claims, with the numbers
+    /// of as many facts, up to its last: no number may occur twice.
     fn facts(&self, now: Mono) -> Vec<Fact> {
         let Some((seq, t)) = self.last else { return Vec::new() };
         let claim = |(&(partition, term), &until): (&(PartitionId, Term), &Mono)| Horizon {
@@ -253,15 +348,28 @@ impl LastLife {
         };
         let claims = self.claims.iter().map(claim).collect();
         let life = Some(self.life.clone());
-        let renewed = Fact { t, seq, life, what: What::Renewed { claims } };
+        let renewed = Fact { t, seq, life, what: What::Member(MemberEvent::Renewed { claims }) };
         let away = self.unconnected.iter().flat_map(|away| felt(away, now));
         let others = [&self.assigned, &self.ticks].into_iter().flatten().cloned();
-        let mut before: Vec<Fact> = away.chain(others).collect();
+        let leave = self.leave.iter().chain(&self.going).cloned();
+        let mut before: Vec<Fact> = away.chain(leave).chain(others).collect();
         before.sort_by_key(|fact| fact.seq);
-        for (fact, back) in before.iter_mut().rev().zip(1..) {
-            fact.seq = seq.saturating_sub(back);
-        }
-        before.push(renewed);
-        before
+        let mut facts = renumbered(before, seq);
+        facts.push(renewed);
+        facts
     }
+}
+
+/// These facts with the numbers before `next`.
+fn renumbered(mut facts: Vec<Fact>, next: u64) -> Vec<Fact> {
+    for (fact, back) in facts.iter_mut().rev().zip(1..) {
+        fact.seq = next.saturating_sub(back);
+    }
+    facts
+}
+
+/// When a claim ended, if this says so.
+fn ended(what: &What) -> Option<Mono> {
+    let What::Member(MemberEvent::Lapsed { at, .. }) = what else { return None };
+    Some(*at)
 }

@@ -69,4 +69,15 @@ pub struct Part {
     /// Whether facts right before this file could not be written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_loss: bool,
+    /// Whether the topology was changed while it was up: the files before have another plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
+}
+
+impl Part {
+    /// Whether what is read as one journal begins here.
+    #[must_use]
+    pub const fn stands_alone(&self) -> bool {
+        self.after_loss || self.changed
+    }
 }

@@ -11,6 +11,7 @@ mod queue;
 mod reader;
 mod rolling;
 mod sink;
+mod tail;
 mod writer;
 
 pub(crate) use carry::Carry;
@@ -21,4 +22,5 @@ pub use queue::{Queue, Written};
 pub use reader::{Reading, Recording, open, read};
 pub use rolling::{Bounds, Rolling, Unwritten};
 pub use sink::Sink;
+pub use tail::{Tail, last_word};
 pub use writer::{Journal, SIZE_MAX};

@@ -30,7 +30,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
 }
 
 /// Opens all files of `folder` as one journal: from the oldest file, or from the first after facts
-/// were lost.
+/// were lost or the topology was changed.
 ///
 /// # Errors
 /// There is no file, or one of them is not a journal.
@@ -42,7 +42,7 @@ pub fn open_parts(folder: &Path) -> Result<Reading, JournalError> {
         match header(&path) {
             Ok(header) => {
                 whole.push_front(path);
-                if header.part.is_some_and(|part| part.after_loss) {
+                if header.part.is_some_and(|part| part.stands_alone()) {
                     break;
                 }
             }

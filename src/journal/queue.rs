@@ -12,10 +12,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::{JournalError, Sink};
-use crate::observation::{Fact, What};
+use super::{Header, JournalError, Sink};
+use crate::observation::{Fact, MemberEvent, What};
 use crate::time::Mono;
 
 /// How long facts are collected before they are written.
@@ -38,8 +39,15 @@ struct Shared {
     changed: Condvar,
 }
 
+/// What waits.
+enum Item {
+    Fact(Arc<Fact>),
+    /// The header of what follows.
+    Header(Box<Header>),
+}
+
 struct Inner {
-    waiting: VecDeque<(Mono, Arc<Fact>)>,
+    waiting: VecDeque<(Mono, Item)>,
     /// The size of the waiting facts and of the one being written.
     size: usize,
     /// Since when the current write runs.
@@ -47,10 +55,12 @@ struct Inner {
     closed: bool,
     failure: Option<JournalError>,
     seen: Written,
+    /// How many facts were put in, and how many of these are written.
+    progress: (u64, u64),
 }
 
 /// The state of the journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// The current file, or the last one.
     pub path: PathBuf,
@@ -86,16 +96,25 @@ impl Queue {
             closed: false,
             failure: None,
             seen: Written::of(&sink),
+            progress: (0, 0),
         };
         let shared = Arc::new(Shared { inner: Mutex::new(inner), changed: Condvar::new() });
         let theirs = Arc::clone(&shared);
         let _ends_when_closed = Builder::new().name("journal".to_owned()).spawn(move || {
-            while let Some((at, fact)) = theirs.next() {
+            while let Some((at, item)) = theirs.next() {
+                let fact = match item {
+                    Item::Fact(fact) => fact,
+                    Item::Header(header) => {
+                        sink.change(at, *header);
+                        theirs.written(0, &sink, None);
+                        continue;
+                    }
+                };
                 // Nothing is written after a missing fact.
                 let failure =
                     if broken.is_cancelled() { None } else { sink.append(at, &fact).err() };
                 let failed = failure.is_some();
-                theirs.written(&fact, &sink, failure);
+                theirs.written(weight(&fact), &sink, failure);
                 if failed {
                     broken.cancel();
                 }
@@ -119,8 +138,19 @@ impl Queue {
         if inner.waiting.is_empty() {
             self.shared.changed.notify_all();
         }
-        inner.waiting.push_back((now, Arc::clone(fact)));
+        inner.waiting.push_back((now, Item::Fact(Arc::clone(fact))));
+        inner.progress.0 += 1;
         true
+    }
+
+    /// What is put from now on has this header. It always has room.
+    pub fn change(&self, now: Mono, header: Header) {
+        let mut inner = self.shared.lock();
+        if inner.waiting.is_empty() {
+            self.shared.changed.notify_all();
+        }
+        inner.waiting.push_back((now, Item::Header(Box::new(header))));
+        inner.progress.0 += 1;
     }
 
     /// Whether half of the queue is free again; a queue just below its limit would fill up at once.
@@ -149,6 +179,12 @@ impl Queue {
         self.shared.lock().failure.take()
     }
 
+    /// How many facts were put in so far, and how many of these are written.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        self.shared.lock().progress
+    }
+
     /// How many facts are not written yet.
     #[must_use]
     pub fn waiting(&self) -> usize {
@@ -175,7 +211,7 @@ impl Shared {
     }
 
     /// Waits for the next fact to write; `None` if there will be none.
-    fn next(&self) -> Option<(Mono, Arc<Fact>)> {
+    fn next(&self) -> Option<(Mono, Item)> {
         let mut inner = self.lock();
         if inner.waiting.is_empty() && !inner.closed {
             let idle = |inner: &mut Inner| inner.waiting.is_empty() && !inner.closed;
@@ -189,10 +225,11 @@ impl Shared {
         next
     }
 
-    fn written(&self, fact: &Fact, sink: &Sink, failure: Option<JournalError>) {
+    fn written(&self, size: usize, sink: &Sink, failure: Option<JournalError>) {
         let mut inner = self.lock();
-        inner.size = inner.size.saturating_sub(weight(fact));
+        inner.size = inner.size.saturating_sub(size);
         inner.writing = None;
+        inner.progress.1 += 1;
         if let Some(failure) = failure {
             // The journal cannot record its own failure.
             tracing::error!(error = crate::error::chain(&failure), "The run cannot go on.");
@@ -206,9 +243,12 @@ impl Shared {
 
 /// The approximate size of a fact in memory.
 fn weight(fact: &Fact) -> usize {
-    let more = if let What::Renewed { claims } = &fact.what {
+    let more = if let What::Member(MemberEvent::Renewed { claims }) = &fact.what {
         size_of_val(claims.as_slice())
-    } else if let What::Ticks { partitions, .. } | What::Assigned { partitions, .. } = &fact.what {
+    } else if let What::Member(
+        MemberEvent::Ticks { partitions, .. } | MemberEvent::Assigned { partitions, .. },
+    ) = &fact.what
+    {
         size_of_val(partitions.as_slice())
     } else {
         0

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use super::{Header, JournalError, VERSION};
-use crate::observation::{Fact, What};
+use crate::observation::{Fact, RunEvent, What};
 
 /// The longest line; a renewal of ten thousand claims takes a twentieth of it.
 const LINE_MAX: u64 = 8 << 20;
@@ -94,7 +94,10 @@ impl Reading {
             match self.lines.advance()? {
                 Some(Line::Whole) => {
                     let fact: Fact = self.lines.parse()?;
-                    let closes = matches!(fact.what, What::TrialEnded { recovered: None, .. });
+                    let closes = matches!(
+                        fact.what,
+                        What::Run(RunEvent::TrialEnded { recovered: None, .. })
+                    );
                     if self.later.is_empty() || !closes {
                         return Ok(Some(fact));
                     }

@@ -8,16 +8,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::carry::Carry;
 use super::{Header, Journal, JournalError, Part, parts};
-use crate::observation::Fact;
+use crate::observation::{Fact, RunEvent, What};
 use crate::time::Mono;
 
 /// How long after a failed write another file is tried.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// How long facts also go to the file with the header before: its last instants are known from
+/// them, and it is judged by itself.
+const LINGERS: Duration = Duration::from_secs(1);
+
 /// The size limits of an endless journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// Bytes in each file.
     pub size: u64,
@@ -55,6 +61,10 @@ pub struct Rolling {
     unwritten: Option<Unwritten>,
     tried: Mono,
     lost: u64,
+    /// The header is another one than that of the files so far.
+    changed: bool,
+    /// The last file with the header before, since when it is that, for a while.
+    before: Option<(Journal, Mono)>,
 }
 
 impl Rolling {
@@ -73,6 +83,8 @@ impl Rolling {
             unwritten: None,
             tried: Mono::ZERO,
             lost: 0,
+            changed: false,
+            before: None,
         };
         rolling.file = Some(rolling.begin(Mono::ZERO, &[])?);
         Ok(rolling)
@@ -80,6 +92,7 @@ impl Rolling {
 
     /// Appends a fact, at `now`, or counts it as lost if it cannot be written.
     pub fn append(&mut self, now: Mono, fact: &Fact) {
+        self.linger(now, fact);
         if self.unwritten.is_none() || now.since(self.tried) >= RETRY {
             self.tried = now;
             match self.write(now, fact) {
@@ -97,6 +110,34 @@ impl Rolling {
             self.lost += 1;
         }
         self.carry.observe(fact);
+    }
+
+    /// From `now` on this is the header: the next file begins, with a header of its own, and can be
+    /// read without those before.
+    pub fn change(&mut self, now: Mono, header: Header) {
+        self.header = header;
+        self.changed = true;
+        if let (Some(file), Some(end)) = (&mut self.file, self.carry.close(now)) {
+            // Without it the file ends with its last fact.
+            file.append_beyond(&end).ok();
+        }
+        if self.unwritten.is_some() {
+            return;
+        }
+        match self.begin(now, &self.carry.facts(now)) {
+            Ok(next) => self.before = self.file.replace(next).map(|file| (file, now)),
+            Err(error) => self.lose(now, &error),
+        }
+    }
+
+    /// Appends a fact that came soon after a change to the file before as well.
+    fn linger(&mut self, now: Mono, fact: &Fact) {
+        let ends = matches!(fact.what, What::Run(RunEvent::TrialEnded { .. }));
+        self.before = self.before.take().filter(|(_, at)| !ends && now.since(*at) < LINGERS);
+        if let Some((file, _)) = &mut self.before {
+            // If it cannot be written, its last instants are unknown.
+            file.append_beyond(fact).ok();
+        }
     }
 
     /// The current file, or the last one.
@@ -161,6 +202,7 @@ impl Rolling {
             carried: u64::try_from(carried.len()).unwrap_or(u64::MAX),
             from: now,
             after_loss: self.unwritten.is_some(),
+            changed: self.changed,
         };
         let header = Header { part: Some(part), ..self.header.clone() };
         let written = Journal::create(&path, &header).and_then(|mut file| {
@@ -171,6 +213,7 @@ impl Rolling {
         });
         match written {
             Ok(file) => {
+                self.changed = false;
                 self.number = number;
                 self.forget_oldest();
                 Ok(file)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Journal, JournalError, Rolling, Unwritten};
+use super::{Header, Journal, JournalError, Rolling, Unwritten};
 use crate::observation::Fact;
 use crate::time::Mono;
 
@@ -13,6 +13,8 @@ pub enum Sink {
     Whole(Journal),
     /// File after file: lost facts are reported, and the run continues.
     Rolling(Box<Rolling>),
+    /// Another process writes them.
+    Elsewhere,
 }
 
 impl Sink {
@@ -27,6 +29,15 @@ impl Sink {
                 rolling.append(now, fact);
                 Ok(())
             }
+            Self::Elsewhere => Ok(()),
+        }
+    }
+
+    /// From `now` on this is the header. A journal of one file cannot change it.
+    pub fn change(&mut self, now: Mono, header: Header) {
+        match self {
+            Self::Rolling(rolling) => rolling.change(now, header),
+            Self::Whole(_) | Self::Elsewhere => {}
         }
     }
 
@@ -36,6 +47,7 @@ impl Sink {
         match self {
             Self::Whole(journal) => journal.path().to_owned(),
             Self::Rolling(rolling) => rolling.path(),
+            Self::Elsewhere => PathBuf::new(),
         }
     }
 
@@ -43,7 +55,7 @@ impl Sink {
     #[must_use]
     pub fn unwritten(&self) -> Option<&Unwritten> {
         match self {
-            Self::Whole(_) => None,
+            Self::Whole(_) | Self::Elsewhere => None,
             Self::Rolling(rolling) => rolling.unwritten(),
         }
     }
@@ -52,7 +64,7 @@ impl Sink {
     #[must_use]
     pub fn lost(&self) -> u64 {
         match self {
-            Self::Whole(_) => 0,
+            Self::Whole(_) | Self::Elsewhere => 0,
             Self::Rolling(rolling) => rolling.lost(),
         }
     }

@@ -3,9 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::table::ms;
 use super::{Counts, Level};
 use crate::ids::{ClusterName, GroupName, Life, PartitionId, RoleName};
+use crate::live::Reason;
 use crate::time::{Mono, Wall};
+use crate::timeline::CauseKind;
 
 /// How many roles an event names at most; `role_count` has the full number.
 pub const ROLES_MAX: usize = 64;
@@ -122,6 +125,13 @@ pub enum Happening {
         /// The error of its client.
         why: String,
     },
+    /// A member leaves its group: it does not work with the versions of the others.
+    Refused {
+        /// The member's life.
+        life: Life,
+        /// Both versions, in words.
+        why: String,
+    },
     /// A member reaches its brokers again.
     Connected {
         /// The member's life.
@@ -194,4 +204,23 @@ pub struct Span {
     /// The first instant after it, once that is known.
     #[serde(default, rename = "until_ns", skip_serializing_if = "Option::is_none")]
     pub until: Option<Mono>,
+    /// Of a gap: the kind of its cause, as in a report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<CauseKind>,
+    /// The fault, the cluster of a broker, or the life that was started, stopped, cut off or died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Of a gap: how long the host stalled in it, in milliseconds; the longest stall.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_ms: Option<f64>,
+}
+
+impl Span {
+    /// The same, with the reason of a gap.
+    pub(super) fn after(mut self, reason: &Reason) -> Self {
+        let (kind, by) = reason.cause.kind();
+        (self.cause, self.by) = (Some(kind), by);
+        self.stall_ms = reason.stall.map(|stall| ms(stall.length()));
+        self
+    }
 }

@@ -15,6 +15,9 @@ use crate::time::Wall;
 /// How many roles without a leader a page names.
 const UNLED_MAX: usize = 20;
 
+/// What a group says whose members are all programs of the user, before the first has joined.
+pub(super) const NOT_JOINED: &str = "no program of yours has joined yet (`tandem hold`)";
+
 /// An event as a line, without the line break.
 #[must_use]
 pub fn line(event: &Event) -> String {
@@ -58,6 +61,7 @@ fn words(what: &Happening) -> String {
         Happening::Unconnected { life, why } => {
             format!("unconnected life={life} why={}", quoted(why))
         }
+        Happening::Refused { life, why } => format!("refused life={life} why={}", quoted(why)),
         Happening::Connected { life } => format!("connected life={life}"),
         Happening::Leaders { group, partition, leaders, roles, role_count } => {
             let leaders: Vec<_> = leaders.iter().map(Life::to_string).collect();
@@ -96,7 +100,10 @@ fn spans(span: &Span) -> String {
     let ms = span.until.map_or_else(String::new, |until| {
         format!(" ms={:.3}", until.since(span.from).as_secs_f64() * 1_000.0)
     });
-    format!("{group}{ms} {}", named(&span.roles, span.role_count))
+    let cause = span.cause.map_or_else(String::new, |cause| format!(" cause={}", cause.word()));
+    let by = span.by.as_ref().map_or_else(String::new, |by| format!(" by={by}"));
+    let stall = span.stall_ms.map_or_else(String::new, |ms| format!(" stall_ms={ms:.3}"));
+    format!("{group}{ms} {}{cause}{by}{stall}", named(&span.roles, span.role_count))
 }
 
 /// A picture as a page of text.
@@ -113,6 +120,9 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
     let long = lasts(picture.health_for_ms);
     let broken = broken(picture);
     writeln!(page, "{}: {} for {long}{broken}", run.topology, picture.health.word())?;
+    if let Some(silent) = silent(picture) {
+        writeln!(page, "  {silent}")?;
+    }
     writeln!(page, "  run {} (process {}) in {}", run.name, run.pid, run.folder.display())?;
     let since = clock(run.began);
     match picture.ends_in_ms {
@@ -142,10 +152,16 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
     for reason in picture.reasons.urgent().chain(picture.reasons.stalled(false)) {
         writeln!(page, "{reason}")?;
     }
+    for (clock, error) in &picture.clocks {
+        writeln!(page, "the host of {clock}: each instant to within {error:.1} ms")?;
+    }
     for (name, group) in &picture.groups {
         writeln!(page, "group {name} on {}: {}", group.cluster, counted(&group.counts))?;
         for (member, state) in &group.members {
             writeln!(page, "  {}", member_line(member, state))?;
+        }
+        if group.members.is_empty() {
+            writeln!(page, "  {NOT_JOINED}")?;
         }
     }
     let unled = || picture.roles.iter().filter(|role| role.health != Level::Led);
@@ -169,11 +185,23 @@ pub(super) fn broken(picture: &Picture) -> &'static str {
     if picture.is_kept() { "" } else { ", the objective is BROKEN" }
 }
 
+/// A sentence about a supervisor that is silent.
+pub(super) fn silent(picture: &Picture) -> Option<String> {
+    let silent = lasts(picture.silent_ms?);
+    let process =
+        picture.run.supervisor.map_or_else(String::new, |pid| format!(", process {pid},"));
+    Some(format!(
+        "UNKNOWN: the supervisor{process} has said nothing for {silent}; all of this is as it was \
+         then"
+    ))
+}
+
 /// In which groups a role is not led, because it has no leader or its leader hangs.
 fn missing(role: &RolePicture) -> String {
     let empty = role.leaders.iter().filter(|(_, leaders)| leaders.is_empty());
     let empty: Vec<_> = empty.map(|(group, _)| group.as_str()).collect();
-    let none = (!empty.is_empty()).then(|| format!("no leader in {}", empty.join(", ")));
+    let yet = if role.health == Level::Starting { " yet" } else { "" };
+    let none = (!empty.is_empty()).then(|| format!("no leader in {}{yet}", empty.join(", ")));
     let hangs = role.idle.iter().filter_map(|group| {
         let leaders: Vec<_> = role.leaders.get(group)?.iter().map(MemberId::as_str).collect();
         Some(format!("{} hangs in {group}", leaders.join(" and ")))
@@ -222,7 +250,11 @@ pub(super) fn counted(counts: &Counts) -> String {
 
 pub(super) fn member_line(member: &MemberId, state: &MemberPicture) -> String {
     let (incarnation, leads, long) = (state.incarnation, state.leads, lasts(state.for_ms));
-    match state.pid {
+    let refused = match &state.refused_orders {
+        none if none.is_none() => String::new(),
+        some => format!(", refused orders: {some}"),
+    };
+    let line = match state.pid {
         None if incarnation.0 == 0 => format!("{member}  not started"),
         None if state.left => format!("{member}.{incarnation}  left {long} ago"),
         None => format!("{member}.{incarnation}  dead for {long}"),
@@ -232,7 +264,8 @@ pub(super) fn member_line(member: &MemberId, state: &MemberPicture) -> String {
         Some(pid) => {
             format!("{member}.{incarnation}  alive for {long}, process {pid}, leads {leads}")
         }
-    }
+    };
+    line + &refused
 }
 
 pub(super) fn broker_line(cluster: &ClusterName, broker: &BrokerPicture) -> String {

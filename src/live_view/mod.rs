@@ -27,6 +27,6 @@ pub use picture::{
     BrokerPicture, Counts, GroupPicture, JournalPicture, Level, MemberPicture, Picture, Promise,
     RolePicture, Run,
 };
-pub use reasons::{LostPicture, ReasonsPicture, StallsPicture, UnconnectedPicture};
+pub use reasons::{LostPicture, ReasonsPicture, RefusedPicture, StallsPicture, UnconnectedPicture};
 pub use screen::{KeyAction, Screen};
 pub use table::{Moment, Table};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::reasons::ReasonsPicture;
 use crate::ids::{ClusterName, GroupName, Incarnation, MemberId, RoleName, TopologyName};
 use crate::live::Health;
+use crate::observation::RefusedOrders;
 use crate::time::Wall;
 use crate::verdict::Exit;
 
@@ -77,6 +78,10 @@ pub struct Picture {
     pub health: Level,
     /// How long it has been so, in milliseconds.
     pub health_for_ms: f64,
+    /// For how many milliseconds the supervisor has said nothing, if for more than a second: the
+    /// rest is as it was then, and how it stands since is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_ms: Option<f64>,
     /// In how many milliseconds the run ends by itself, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_in_ms: Option<f64>,
@@ -90,6 +95,10 @@ pub struct Picture {
     /// Possible reasons why roles are not led.
     #[serde(default, skip_serializing_if = "ReasonsPicture::is_empty")]
     pub reasons: ReasonsPicture,
+    /// Of each clock of members on other hosts that was compared with that of this process: how
+    /// far their instants may be off, in milliseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clocks: BTreeMap<String, f64>,
     /// The groups.
     pub groups: BTreeMap<GroupName, GroupPicture>,
     /// The roles, in the topology's order.
@@ -109,10 +118,12 @@ impl Picture {
         self.objective.iter().all(|promise| promise.kept)
     }
 
-    /// The state as an exit code: the current health takes precedence over the objective.
+    /// The state as an exit code: the current health takes precedence over the objective. Unknown
+    /// if the supervisor is silent.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self.health {
+            _ if self.silent_ms.is_some() => Exit::Unknown,
             Level::Down => Exit::Down,
             Level::Degraded => Exit::Degraded,
             Level::Starting => Exit::Unknown,
@@ -132,6 +143,10 @@ pub struct Run {
     pub topology: TopologyName,
     /// Its process id.
     pub pid: u32,
+    /// The process that keeps the members running; absent before it is known, and if others have
+    /// started them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor: Option<u32>,
     /// The folder with its journals and logs.
     pub folder: PathBuf,
     /// When it started, in milliseconds since 1970-01-01 UTC.
@@ -233,6 +248,9 @@ pub struct MemberPicture {
     pub for_ms: f64,
     /// The number of roles that it leads.
     pub leads: usize,
+    /// The orders of experiments that its witness has refused; absent if there are none.
+    #[serde(default, skip_serializing_if = "RefusedOrders::is_none")]
+    pub refused_orders: RefusedOrders,
 }
 
 /// One role.

@@ -1,5 +1,6 @@
 //! Possible reasons why roles are not led: stalls of the host, lost brokers, members that cannot
-//! reach their brokers, and members with another clock.
+//! reach their brokers or do not work with their group, and members with a clock that was not
+//! compared.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::lines::lasts;
 use super::table::ms;
 use crate::ids::{ClusterName, MemberId};
-use crate::live::{Live, Stalls, Unconnected};
+use crate::live::{Live, Refused, Stalls, Unconnected};
 use crate::time::Mono;
 
-/// How long after a stall the terminal shows it.
+/// How long after a stall the terminal shows it, and all pages a refusal: a member that is refused
+/// is started again each second.
 const LATELY_MS: f64 = 60_000.0;
 
 /// Possible reasons why roles are not led.
@@ -27,8 +29,12 @@ pub struct ReasonsPicture {
     /// Members that cannot reach their brokers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub members: BTreeMap<MemberId, UnconnectedPicture>,
-    /// Members that Tandem did not start and that have another clock than this process: their time
-    /// is unknown. The value is their clock.
+    /// Members that left their group within the last minute because they do not work with the
+    /// versions of the others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<MemberId, RefusedPicture>,
+    /// Members that Tandem did not start and that have another clock than this process, which could
+    /// not be compared with its own (yet): their time is unknown. The value is their clock.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub elsewhere: BTreeMap<MemberId, String>,
 }
@@ -64,6 +70,15 @@ pub struct UnconnectedPicture {
     pub for_ms: f64,
 }
 
+/// A member that left its group because of the versions of the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedPicture {
+    /// Both versions, in words.
+    pub why: String,
+    /// How long ago it last did, in milliseconds.
+    pub ms_ago: f64,
+}
+
 impl ReasonsPicture {
     /// The reasons at `now`.
     pub(super) fn of(live: &Live, now: Mono) -> Self {
@@ -75,6 +90,11 @@ impl ReasonsPicture {
             let (why, for_ms) = (lost.why.clone(), ms(now.since(lost.since)));
             (lost.life.member.clone(), UnconnectedPicture { why, for_ms })
         };
+        let refused = |one: &Refused| {
+            let (why, ms_ago) = (one.why.clone(), ms(now.since(one.at)));
+            (one.life.member.clone(), RefusedPicture { why, ms_ago })
+        };
+        let refused = live.causes().refused().map(refused);
         let stalls = live.causes().stalls().map(|Stalls { count, longest, last }| StallsPicture {
             count,
             ms_max: ms(longest),
@@ -84,6 +104,7 @@ impl ReasonsPicture {
             stalls,
             brokers: live.brokers().lost().map(lost).collect(),
             members: live.causes().unconnected().map(unconnected).collect(),
+            refused: refused.filter(|(_, one)| one.ms_ago <= LATELY_MS).collect(),
             elsewhere: live
                 .causes()
                 .elsewhere()
@@ -96,7 +117,8 @@ impl ReasonsPicture {
         *self == Self::default()
     }
 
-    /// One line for each lost broker, each unconnected member, and each with another clock.
+    /// One line for each lost broker, each unconnected or refused member, and each with another
+    /// clock.
     pub(super) fn urgent(&self) -> impl Iterator<Item = String> + '_ {
         let brokers = self.brokers.iter().map(|lost| {
             let LostPicture { cluster, broker, for_ms } = lost;
@@ -106,10 +128,14 @@ impl ReasonsPicture {
             let UnconnectedPicture { why, for_ms } = lost;
             format!("{member} has not reached its brokers for {}: {why}", lasts(*for_ms))
         });
-        let elsewhere = self.elsewhere.iter().map(|(member, clock)| {
-            format!("{member} has another clock ({clock}): what it does is unknown")
+        let refused = self.refused.iter().map(|(member, one)| {
+            let RefusedPicture { why, ms_ago } = one;
+            format!("{member} left its group {} ago: {why}", lasts(*ms_ago))
         });
-        brokers.chain(members).chain(elsewhere)
+        let elsewhere = self.elsewhere.iter().map(|(member, clock)| {
+            format!("{member} has another clock ({clock}), not compared: what it does is unknown")
+        });
+        brokers.chain(members).chain(refused).chain(elsewhere)
     }
 
     /// One line about the stalls, if there were any; with `lately`, only if the last one ended

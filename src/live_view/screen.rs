@@ -74,8 +74,8 @@ impl Screen {
         if self.events.len() == EVENTS_MAX {
             self.events.remove(0);
         }
-        // Without the date.
-        let line = lines::line(event);
+        // Without the date, and without a count where the one role is named.
+        let line = lines::line(event).replace(" role_count=1 ", " ");
         self.events.push(line.split_once('T').map_or(line.clone(), |(_, rest)| rest.to_owned()));
     }
 
@@ -140,6 +140,8 @@ impl Screen {
             Span::styled(lines::broken(picture), self.palette.alarm()),
             Span::raw(ends.unwrap_or_default()),
         ])];
+        let silent = lines::silent(picture);
+        head.extend(silent.map(|line| Line::styled(line, self.palette.alarm())));
         for promise in &picture.objective {
             let style = if promise.kept { self.palette.plain() } else { self.palette.alarm() };
             head.push(Line::styled(lines::promise_line(promise), style));
@@ -184,6 +186,10 @@ impl Screen {
                     let style = self.member_style(state).1;
                     let line = format!("  {}", lines::member_line(member, state));
                     all.extend(flow([(line, style)], width));
+                }
+                if of.members.is_empty() {
+                    let line = format!("  {}", lines::NOT_JOINED);
+                    all.extend(flow([(line, self.palette.faint())], width));
                 }
                 continue;
             }

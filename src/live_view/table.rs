@@ -1,6 +1,6 @@
 //! The counters of a topology that is kept up, and its events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::event::Span;
@@ -29,6 +29,8 @@ pub struct Table {
     /// From when on gaps and overlaps are counted.
     judged: Option<Mono>,
     missed: u64,
+    /// The plans that take effect next, the earliest first.
+    coming: VecDeque<Plan>,
 }
 
 /// When a picture is taken, and what the table does not know.
@@ -38,6 +40,8 @@ pub struct Moment {
     pub now: Mono,
     /// The same on the wall clock.
     pub wall: Wall,
+    /// For how long the supervisor has said nothing, if for too long.
+    pub silent: Option<Duration>,
     /// Where facts are written.
     pub journal: JournalPicture,
     /// When the run ends by itself, where it does.
@@ -59,12 +63,18 @@ impl Table {
             groups: groups.collect(),
             judged: None,
             missed: 0,
+            coming: VecDeque::new(),
         }
     }
 
     /// Gaps and overlaps count from here on: every group has led every role.
     pub fn judge_from(&mut self, from: Mono) {
         self.judged.get_or_insert(from);
+    }
+
+    /// Takes a plan that holds from the next [`Event::Changed`] on. Its groups are the same.
+    pub fn change(&mut self, plan: Plan) {
+        self.coming.push_back(plan);
     }
 
     /// The part of an interval that counts, if any does.
@@ -94,15 +104,15 @@ impl Table {
                 let before = std::mem::replace(&mut self.health, now);
                 (now != before).then_some((*since, Happening::Health { now, before }))
             }
-            Event::GapBegan(place, from) => {
+            Event::GapBegan(place, from, reason) => {
                 let from = (*from).max(self.judged?);
-                Some((from, Happening::GapBegan(self.span(place, from, None))))
+                Some((from, Happening::GapBegan(self.span(place, from, None).after(reason))))
             }
-            Event::Gap(place, span) => {
+            Event::Gap(place, span, reason) => {
                 let span = self.judged(*span)?;
                 self.counts(place)?.gap(span, place.roles.count);
                 let gap = self.span(place, span.from, Some(span.until));
-                Some((span.until, Happening::Gap(gap)))
+                Some((span.until, Happening::Gap(gap.after(reason))))
             }
             Event::Overlap(place, span) => {
                 let span = self.judged(*span)?;
@@ -113,6 +123,10 @@ impl Table {
             Event::Late { facts, .. } => {
                 self.miss(*facts);
                 Some((live.health().1.max(self.began), Happening::Missed { facts: *facts }))
+            }
+            Event::Changed(_) => {
+                self.plan = self.coming.pop_front()?;
+                None
             }
             Event::Unled { .. }
             | Event::Settled(_)
@@ -135,7 +149,8 @@ impl Table {
 
     fn span(&self, place: &Place, from: Mono, until: Option<Mono>) -> Span {
         let (roles, role_count) = self.named(place.roles);
-        Span { group: place.group.clone(), roles, role_count, from, until }
+        let (cause, by, stall_ms) = (None, None, None);
+        Span { group: place.group.clone(), roles, role_count, from, until, cause, by, stall_ms }
     }
 
     fn roles_on(&self, group: &GroupName, partition: PartitionId) -> (Vec<RoleName>, usize) {
@@ -154,7 +169,7 @@ impl Table {
     /// The current state of everything.
     #[must_use]
     pub fn picture(&self, live: &Live, run: &Run, moment: Moment) -> Picture {
-        let Moment { now, wall, journal, ends, event } = moment;
+        let Moment { now, wall, silent, journal, ends, event } = moment;
         let joint = self.pending(live, None, now);
         let names = self.plan.groups.keys();
         let groups: BTreeMap<_, _> =
@@ -166,11 +181,13 @@ impl Table {
             at: wall,
             health: health.into(),
             health_for_ms: ms(now.since(since.max(self.began))),
+            silent_ms: silent.map(ms),
             ends_in_ms: ends.map(|ends| ms(ends.since(now))),
             objective: self.objective(joint, &groups),
             joint: joint.and(self.joint),
             brokers: live.brokers().own().map(|own| broker(own, now)).collect(),
             reasons: ReasonsPicture::of(live, now),
+            clocks: clocks(live),
             groups: groups.into_iter().filter_map(|of| self.group(live, of, now)).collect(),
             roles,
             journal,
@@ -197,10 +214,13 @@ impl Table {
             }
         }
         let member = |name: &MemberId| {
-            let MemberState { incarnation, pid, stopped, left, since } = *live.member(name)?;
+            let MemberState { incarnation, pid, stopped, left, since, refused } =
+                *live.member(name)?;
             let (for_ms, leads) =
                 (ms(now.since(since.max(self.began))), leads.get(name).copied().unwrap_or(0));
-            let picture = MemberPicture { incarnation, pid, stopped, left, for_ms, leads };
+            let refused_orders = refused;
+            let picture =
+                MemberPicture { incarnation, pid, stopped, left, for_ms, leads, refused_orders };
             Some((name.clone(), picture))
         };
         let members = live.members(name).filter_map(member).collect();
@@ -249,4 +269,14 @@ impl Counts {
 
 pub(super) fn ms(span: Duration) -> f64 {
     span.as_secs_f64() * 1_000.0
+}
+
+/// How far the instants of members on other hosts may be off, the worst of each clock.
+fn clocks(live: &Live) -> BTreeMap<String, f64> {
+    let mut worst = BTreeMap::<String, Duration>::new();
+    for (_, clock, error) in live.causes().compared() {
+        let known = worst.entry(clock.to_string()).or_default();
+        *known = error.max(*known);
+    }
+    worst.into_iter().map(|(clock, error)| (clock, ms(error))).collect()
 }

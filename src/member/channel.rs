@@ -15,7 +15,7 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use tandem_member::Claims;
 
 use crate::ids::{Life, Term};
-use crate::observation::{Fact, What};
+use crate::observation::{Fact, MemberEvent, What};
 use crate::time::Mono;
 
 /// The size of the buffer, in addition to the pipe's own.
@@ -47,10 +47,10 @@ impl Terms {
         self.latest = self.latest.max(term.0);
     }
 
-    fn shift_all(&mut self, what: &mut What) {
-        if let What::Claimed { term, .. } | What::Lapsed { term, .. } = what {
+    fn shift_all(&mut self, event: &mut MemberEvent) {
+        if let MemberEvent::Claimed { term, .. } | MemberEvent::Lapsed { term, .. } = event {
             self.shift(term);
-        } else if let What::Renewed { claims } = what {
+        } else if let MemberEvent::Renewed { claims } = event {
             claims.iter_mut().for_each(|claim| self.shift(&mut claim.term));
         }
     }
@@ -91,29 +91,30 @@ impl Channel {
     pub fn restate(&mut self, now: Mono, quiet: Duration) {
         if now.since(self.sent) >= quiet {
             let claims = self.claims.at(now);
-            self.send(now, What::Renewed { claims });
+            self.send(now, MemberEvent::Renewed { claims });
         }
     }
 
     /// Sends one fact, stamped `now`.
-    pub fn send(&mut self, now: Mono, what: What) {
+    pub fn send(&mut self, now: Mono, event: MemberEvent) {
         self.flush();
         if let Some(from) = self.hole {
             if !self.waiting.is_empty() {
                 return;
             }
             self.hole = None;
-            self.write(now, What::Hole { from, until: now });
+            self.write(now, MemberEvent::Hole { from, until: now });
             let claims = self.claims.at(now);
-            self.write(now, What::Renewed { claims });
+            self.write(now, MemberEvent::Renewed { claims });
         }
-        self.write(now, what);
+        self.write(now, event);
     }
 
-    fn write(&mut self, now: Mono, mut what: What) {
+    fn write(&mut self, now: Mono, mut event: MemberEvent) {
         self.sent = now;
-        self.terms.shift_all(&mut what);
-        let fact = Fact { t: now, seq: self.seq + 1, life: Some(self.life.clone()), what };
+        self.terms.shift_all(&mut event);
+        let (life, what) = (Some(self.life.clone()), What::Member(event));
+        let fact = Fact { t: now, seq: self.seq + 1, life, what };
         let Ok(mut line) = serde_json::to_vec(&fact) else { return };
         line.push(b'\n');
         if self.hole.is_some() || self.waiting.len() + line.len() > ROOM {
@@ -166,10 +167,10 @@ mod tests {
         let mut at = 0;
         while channel.hole.is_none() {
             at += 1;
-            channel.send(Mono(at), What::Leaving);
+            channel.send(Mono(at), MemberEvent::Leaving);
             assert!(at < 100_000, "the channel must be bounded");
         }
-        channel.send(Mono(at + 1), What::Leaving);
+        channel.send(Mono(at + 1), MemberEvent::Leaving);
         for expected in 1..at {
             let fact = next(&mut reader);
             assert_eq!((fact.seq, fact.t), (expected, Mono(expected)), "what was written arrives");
@@ -178,11 +179,17 @@ mod tests {
             }
             channel.flush();
         }
-        channel.send(Mono(at + 7), What::Leaving);
+        channel.send(Mono(at + 7), MemberEvent::Leaving);
         let hole = next(&mut reader);
-        assert_eq!(hole.what, What::Hole { from: Mono(at), until: Mono(at + 7) });
+        assert_eq!(
+            hole.what,
+            What::Member(MemberEvent::Hole { from: Mono(at), until: Mono(at + 7) })
+        );
         assert_eq!(hole.seq, at, "numbers go on: the hole says what is missing");
-        assert_eq!(next(&mut reader).what, What::Renewed { claims: Vec::new() });
-        assert_eq!(next(&mut reader).what, What::Leaving);
+        assert_eq!(
+            next(&mut reader).what,
+            What::Member(MemberEvent::Renewed { claims: Vec::new() })
+        );
+        assert_eq!(next(&mut reader).what, What::Member(MemberEvent::Leaving));
     }
 }

@@ -21,6 +21,8 @@ pub enum MemberCommand {
     Exit,
     /// Set the wall clock wrong by this from now on; a zero skew sets it right.
     Clock(Skew),
+    /// Reach no other member from now on, or all again: of a member that elects among members.
+    Cut(bool),
 }
 
 impl MemberCommand {

@@ -14,7 +14,7 @@ use super::{Channel, Service};
 use tandem_member::Claims;
 
 use crate::ids::PartitionId;
-use crate::observation::What;
+use crate::observation::MemberEvent;
 use crate::time::Mono;
 
 const TICK: Duration = Duration::from_millis(10);
@@ -34,7 +34,7 @@ struct Run {
 
 impl Run {
     /// Records one tick. Returns the fact to report, if any.
-    fn tick(&mut self, now: Mono, led: Vec<PartitionId>) -> Option<What> {
+    fn tick(&mut self, now: Mono, led: Vec<PartitionId>) -> Option<MemberEvent> {
         let goes_on = led == self.partitions && self.last.is_some_and(|t| now.since(t) <= RUN);
         if !goes_on {
             *self = Self { partitions: led, from: Some(now), last: Some(now), reported: None };
@@ -47,7 +47,7 @@ impl Run {
         }
         self.reported = Some(now);
         let from = self.from.unwrap_or(now);
-        Some(What::Ticks { partitions: self.partitions.clone(), from, until: now })
+        Some(MemberEvent::Ticks { partitions: self.partitions.clone(), from, until: now })
     }
 }
 
@@ -59,7 +59,7 @@ enum Duty {
 
 impl Duty {
     /// The facts to report, if these partitions are led now.
-    fn tick(&mut self, now: Mono, led: Vec<PartitionId>) -> Vec<What> {
+    fn tick(&mut self, now: Mono, led: Vec<PartitionId>) -> Vec<MemberEvent> {
         match self {
             Self::StandIn(run) => run.tick(now, led).into_iter().collect(),
             Self::Programs(service, runs) => {
@@ -122,7 +122,7 @@ mod tests {
         let mut run = Run::default();
         let mut reported = Vec::new();
         for ms in [0, 10, 40, 50, 60, 100, 201, 210] {
-            if let Some(What::Ticks { from, until, .. }) =
+            if let Some(MemberEvent::Ticks { from, until, .. }) =
                 run.tick(Mono(ms * MS), vec![PartitionId(0)])
             {
                 reported.push((from.0 / MS, until.0 / MS));
@@ -139,6 +139,6 @@ mod tests {
         let two = vec![PartitionId(0), PartitionId(1)];
         let reported = run.tick(Mono(2 * MS), two.clone());
         let (from, until) = (Mono(2 * MS), Mono(2 * MS));
-        assert_eq!(reported, Some(What::Ticks { partitions: two, from, until }));
+        assert_eq!(reported, Some(MemberEvent::Ticks { partitions: two, from, until }));
     }
 }

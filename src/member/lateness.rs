@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::observation::What;
+use crate::observation::MemberEvent;
 use crate::time::{LATE_LEAST, Mono, RunDelay, late_since};
 
 /// The shortest time between two reports.
@@ -24,14 +24,14 @@ impl Lateness {
     }
 
     /// The thread slept at `asleep` and ran again at `until`. Returns the fact to report, if any.
-    pub(super) fn woke(&mut self, asleep: Mono, until: Mono) -> Option<What> {
+    pub(super) fn woke(&mut self, asleep: Mono, until: Mono) -> Option<MemberEvent> {
         let waited_ns = self.delay.since(&mut self.waited);
         self.longest.woke(late_since(asleep, until, waited_ns), until, waited_ns)
     }
 
     /// The thread was idle and ran again at `until`, late by its wait for a processor. Returns the
     /// fact to report, if any.
-    pub(super) fn idled(&mut self, until: Mono) -> Option<What> {
+    pub(super) fn idled(&mut self, until: Mono) -> Option<MemberEvent> {
         self.woke(until, until)
     }
 }
@@ -44,7 +44,7 @@ struct Longest {
 }
 
 impl Longest {
-    fn woke(&mut self, from: Mono, until: Mono, waited_ns: Option<u64>) -> Option<What> {
+    fn woke(&mut self, from: Mono, until: Mono, waited_ns: Option<u64>) -> Option<MemberEvent> {
         let longest = self.pending.map(|(from, until, _)| until.since(from));
         if until.since(from) > LATE_LEAST && longest.is_none_or(|known| until.since(from) > known) {
             self.pending = Some((from, until, waited_ns));
@@ -54,7 +54,7 @@ impl Longest {
         }
         let (from, late, waited_ns) = self.pending.take()?;
         self.reported = Some(until);
-        Some(What::Late { from, until: late, waited_ns })
+        Some(MemberEvent::Late { from, until: late, waited_ns })
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
         let mut reported = Vec::new();
         for (from, until) in [(0, 25), (25, 60), (60, 90), (90, 140), (140, 150), (150, 161)] {
             let woke = longest.woke(Mono(from * MS), Mono(until * MS), None);
-            if let Some(What::Late { from, until, .. }) = woke {
+            if let Some(MemberEvent::Late { from, until, .. }) = woke {
                 reported.push((from.0 / MS, until.0 / MS));
             }
         }

@@ -5,31 +5,39 @@
 //! leads, and *commands* arrive on standard input. They share the claims and the channel on
 //! standard output. With *programs* of the user, these do the duty, on threads of their own.
 
+pub mod among;
 mod arguments;
 mod channel;
 mod commands;
 pub mod duty;
 pub mod etcd;
 mod lateness;
+mod other;
+mod over_store;
 mod programs;
+mod reporter;
 mod service;
+pub mod tls;
+pub mod zookeeper;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-pub use arguments::{arguments, config_of, duty_argument, etcd_config_of};
+pub use arguments::{arguments, config_of, duty_argument};
 pub use channel::Channel;
 pub use commands::MemberCommand;
+pub use other::OtherConfig;
 pub use programs::{DutyOrder, Programs, RunPrograms};
 pub use service::Service;
-use tandem_member::{Claims, Config, Event, JoinError, Member};
+use tandem_member::{Claims, Config, Event, JoinError, Member, Misfit};
 
-use crate::observation::What;
+use crate::observation::MemberEvent;
 
 /// Runs the member until a command or a signal ends it. Its duty is that of `programs`, if there
 /// are any.
 ///
 /// # Errors
-/// The client refuses its configuration, or a signal handler cannot be set.
+/// The client refuses its configuration, a signal handler cannot be set, or the group does not work
+/// with the member.
 pub fn run(config: &Config, programs: Option<Programs>) -> Result<(), MemberError> {
     let claims = Arc::new(Claims::new(config.width));
     let channel = Channel::new(std::io::stdout(), config.life.clone(), Arc::clone(&claims));
@@ -38,27 +46,40 @@ pub fn run(config: &Config, programs: Option<Programs>) -> Result<(), MemberErro
     let service = programs.as_ref().map(|programs| Arc::clone(&programs.service));
     duty::start(Arc::clone(&claims), Arc::clone(&channel), service)?;
     let ends = EndsWithMember;
+    let refused = Arc::new(OnceLock::new());
+    let (noted, ordered) = (Arc::clone(&refused), own.clone());
     let member = Member::join_with(claims, config, move |now, event| {
         let EndsWithMember = &ends;
+        if let Event::Refused(misfit) = event {
+            // Once. A full queue holds an order to leave already.
+            noted.set(misfit).ok();
+            ordered.try_send(MemberCommand::Leave).ok();
+        }
         let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
-        channel.send(now, what(event));
+        channel.send(now, reported(event));
     })?;
     let member = Arc::new(member);
     let programs = programs.map(|programs| programs.start(&member, own)).transpose()?;
     loop {
         match commands.recv() {
             Ok(MemberCommand::Clock(skew)) => member.shift_clock(skew),
+            // Its edges cut it off.
+            Ok(MemberCommand::Cut(_)) => {}
             Ok(MemberCommand::Leave) => {
                 // With programs, these end and the member leaves, in the order that its mode needs.
-                let Some(programs) = programs else {
-                    member.depart();
-                    return Ok(());
+                let left = match programs {
+                    None => {
+                        member.depart();
+                        true
+                    }
+                    Some(programs) => programs.leave(),
                 };
-                if !programs.leave() {
+                if !left {
                     // One of them may still run: the role may move a session later at the earliest.
                     std::mem::forget(member);
                 }
-                return Ok(());
+                let misfit = refused.get().copied();
+                return misfit.map_or(Ok(()), |misfit: Misfit| Err(JoinError::from(misfit).into()));
             }
             // The controller is gone, or wants no orderly leave: the process ends, and the broker
             // notices by itself.
@@ -82,26 +103,29 @@ impl Drop for EndsWithMember {
     }
 }
 
-/// Converts an event to a fact.
+/// What an event of the member library is as a fact.
 #[must_use]
-pub fn what(event: Event) -> What {
+pub fn reported(event: Event) -> MemberEvent {
     match event {
-        Event::Assigned(assignment) => What::Assigned {
+        Event::Assigned(assignment) => MemberEvent::Assigned {
             generation: assignment.generation,
             member_id: assignment.member_id,
             partitions: assignment.partitions,
         },
-        Event::Revoked(partitions) => What::Revoked { partitions },
-        Event::Lost(partitions) => What::Lost { partitions },
+        Event::Revoked(partitions) => MemberEvent::Revoked { partitions },
+        Event::Lost(partitions) => MemberEvent::Lost { partitions },
         Event::Claimed { partition, term, from, until, stands_in_for, fence } => {
-            What::Claimed { partition, term, from, until, stands_in_for, fence }
+            MemberEvent::Claimed { partition, term, from, until, stands_in_for, fence }
         }
-        Event::Renewed(claims) => What::Renewed { claims },
-        Event::Lapsed { partition, term, at, why } => What::Lapsed { partition, term, at, why },
-        Event::Clock(wall) => What::Clock { wall },
-        Event::Unconnected(why) => What::Unconnected { why },
-        Event::Connected => What::Connected,
-        Event::Left => What::Leaving,
+        Event::Renewed(claims) => MemberEvent::Renewed { claims },
+        Event::Lapsed { partition, term, at, why } => {
+            MemberEvent::Lapsed { partition, term, at, why }
+        }
+        Event::Clock(wall) => MemberEvent::Clock { wall },
+        Event::Unconnected(why) => MemberEvent::Unconnected { why },
+        Event::Connected => MemberEvent::Connected,
+        Event::Left => MemberEvent::Leaving,
+        Event::Refused(misfit) => MemberEvent::Refused { why: misfit.to_string() },
     }
 }
 
@@ -117,4 +141,7 @@ pub enum MemberError {
     /// The client of the store cannot be set up.
     #[error("the member cannot start its client of etcd")]
     Store(#[source] etcd::StoreError),
+    /// The member cannot take part in the votes of its group.
+    #[error("the member cannot vote")]
+    Votes(#[source] among::VotesError),
 }

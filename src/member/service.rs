@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::ids::{PartitionId, RoleIndex};
-use crate::observation::What;
+use crate::observation::MemberEvent;
 use crate::time::Mono;
 
 /// How often a continuing run of ticks is reported.
@@ -61,7 +61,7 @@ impl Run {
 
     /// The last tick was at `at`. Returns the fact to report, if any: a run of which the end is
     /// not reported yet, at most each 50 ms.
-    pub(super) fn tick(&mut self, now: Mono, on: PartitionId, at: Mono) -> Option<What> {
+    pub(super) fn tick(&mut self, now: Mono, on: PartitionId, at: Mono) -> Option<MemberEvent> {
         if at > self.last {
             let goes_on = self.last > Mono::ZERO && at.since(self.last) <= RUN;
             if !goes_on {
@@ -76,7 +76,7 @@ impl Run {
             return None;
         }
         self.reported = Some((self.last, now));
-        Some(What::Ticks { partitions: vec![on], from: self.from, until: self.last })
+        Some(MemberEvent::Ticks { partitions: vec![on], from: self.from, until: self.last })
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
         let looks =
             [(0, 1), (10, 9), (40, 39), (60, 58), (70, 66), (110, 66), (170, 66), (300, 299)];
         for (now, at) in looks {
-            if let Some(What::Ticks { from, until, partitions }) =
+            if let Some(MemberEvent::Ticks { from, until, partitions }) =
                 run.tick(Mono(now * MS), K, Mono(at * MS))
             {
                 assert_eq!(partitions, [K]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::controller::Recorder;
 use crate::guard::{Guard, Loss};
-use crate::observation::{Outcome, What};
+use crate::observation::{Outcome, RunEvent};
 
 /// How an experiment ended, and the reason, if there is one to report.
 pub(super) type Ending = (Outcome, Option<String>);
@@ -27,7 +27,7 @@ pub(super) async fn without_guard(ending: Ending, guard: &Guard, record: &Record
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     if let Some(from) = guard.left_alone() {
-        record.note(None, What::Unattended { from });
+        record.note(None, RunEvent::Unattended { from });
     }
     match ending.0 {
         Outcome::Broken | Outcome::Aborted | Outcome::Unhealed => {}

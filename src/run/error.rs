@@ -43,6 +43,15 @@ pub enum RunError {
     /// The status socket cannot be opened.
     #[error(transparent)]
     Status(#[from] StatusError),
+    /// The supervisor's process cannot be started, or has ended at once.
+    #[error("the supervisor cannot be started")]
+    Spawn(#[source] io::Error),
+    /// The supervisor could not start what it is to keep up.
+    #[error("{why}")]
+    Unsupervised {
+        /// Its reason.
+        why: String,
+    },
     /// A cluster that is to be observed has no address.
     #[error("a cluster cannot be observed")]
     Unreachable(#[source] HoldError),

@@ -14,7 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::ending::Ending;
 use super::intake::Intake;
-use super::up::{Ended, Service, UpkeepRequest, answer, asked_to_end};
+use super::judging::Judging;
+use super::supervise::{Ended, asked_to_end, time_is_over};
+use super::up::{Service, UpkeepRequest, answer};
 use super::{Milestone, RunError};
 use crate::controller::Recorder;
 use crate::hold::address_of;
@@ -22,9 +24,9 @@ use crate::ids::ClusterName;
 use crate::journal::Rolling;
 use crate::kafka::Cluster;
 use crate::live::Live;
-use crate::observation::{Outcome, What};
+use crate::observation::{Outcome, RunEvent};
 use crate::status_socket::StatusServer;
-use crate::time::Mono;
+use crate::time::{Mono, Span};
 use crate::topology::Plan;
 
 /// Observes a topology until it is asked to end, or its time is over. Meanwhile `service` holds its
@@ -46,19 +48,22 @@ pub async fn observe(
     let record = Recorder::observing(journal, Live::new(plan)).map_err(RunError::Thread)?;
     let record = Arc::new(record);
     service.begin(&record);
+    let judging = Judging::follow(&record);
     (request.on_recorder)(&record);
-    let intake = Intake::start(plan, &clusters, &record).map_err(RunError::Thread)?;
+    (request.on_caught)(&record);
+    let intake =
+        Intake::start(plan, &clusters, (&record, &Arc::default())).map_err(RunError::Thread)?;
     let closed = CancellationToken::new();
     let mut answers = answer(service, server, &closed);
     service.ends(request.lasts.map(|lasts| Mono::now() + lasts));
 
     let (how, why) = until(request, &record, interrupt).await;
     (request.on_milestone)(Milestone::Stopping);
-    service.judge_until_now(&record);
+    judging.end(&record);
     if let Some(intake) = intake {
         intake.finish(&record).await;
     }
-    record.note(None, What::Ended { how, why: why.clone() });
+    record.note(None, RunEvent::Ended { how, why: why.clone() });
     service.end(why.as_deref().unwrap_or("it could not continue"));
     closed.cancel();
     while answers.join_next().await.is_some() {}
@@ -88,6 +93,6 @@ async fn until(
             let why = record.failure().map(|failure| crate::error::chain(&failure));
             (Outcome::Broken, why)
         }
-        ending = request.time_is_over() => ending,
+        ending = time_is_over(request.lasts.map(Span)) => ending,
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::journal::{Header, JournalError, Reading, list_parts, open, open_parts};
-use crate::observation::What;
+use crate::observation::{RunEvent, What};
 use crate::telemetry::{Logbook, RunContext};
 use crate::time::Mono;
 use crate::timeline::{Timeline, TimelineBuilder};
@@ -44,7 +44,8 @@ pub fn reading(dir: &Path) -> Result<Reading, JournalError> {
 pub(super) struct JournalEnd {
     /// The run has ended in it.
     pub(super) run_ended: bool,
-    /// Its last line closes the file, and the next file continues.
+    /// The file is closed, and the next file continues. After a change of the topology, facts of
+    /// the next moments follow.
     pub(super) file_closed: bool,
 }
 
@@ -67,8 +68,9 @@ pub(super) fn read_run_with(
     for fact in &mut reading {
         let fact = fact?;
         builder.observe(&fact);
-        end.run_ended |= matches!(fact.what, What::Ended { .. });
-        end.file_closed = matches!(fact.what, What::TrialEnded { recovered: None, .. });
+        end.run_ended |= matches!(fact.what, What::Run(RunEvent::Ended { .. }));
+        end.file_closed |=
+            matches!(fact.what, What::Run(RunEvent::TrialEnded { recovered: None, .. }));
         logs += u64::from(book.observe(&fact).is_some());
     }
     let last = builder.last();

@@ -12,6 +12,10 @@ use crate::guard::Purpose;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::time::Span;
+use crate::topology::Plan;
+
+/// How long everything may take to settle, in addition to three thresholds.
+const WITHIN: Duration = Duration::from_secs(30);
 
 /// Called at each milestone of a run.
 pub type OnMilestone = Box<dyn Fn(Milestone) + Send + Sync>;
@@ -96,6 +100,26 @@ impl RunRequest {
 }
 
 impl TrialPlan {
+    /// The trials of this experiment on this plan.
+    #[must_use]
+    pub fn of(experiment: Experiment, plan: &Plan) -> Self {
+        let limits = experiment.limits.or(plan.limits);
+        Self {
+            count: experiment.trials,
+            settled: experiment.steady.settled.get(),
+            within: Self::within(&experiment, plan),
+            time_limit: limits.time.map(Span::get),
+            experiment,
+        }
+    }
+
+    /// How long everything may take to settle.
+    pub(super) fn within(experiment: &Experiment, plan: &Plan) -> Duration {
+        let threshold = plan.groups.values().map(|group| group.pace.threshold.get()).max();
+        let usual = WITHIN + 3 * threshold.unwrap_or_default();
+        experiment.recover.map_or(usual, Span::get)
+    }
+
     /// Returns when the trials exceed their time limit, with a message.
     pub(super) async fn out_of_time(&self) -> String {
         match self.time_limit {

@@ -13,17 +13,19 @@ use super::ending::{Ending, unguarded, unhealed, without_guard};
 use super::pulse::pulsed;
 use super::{Milestone, RunError};
 use crate::controller::{
-    Canary, Clusters, Fleet, LOOK_CLOSELY, LOOK_NOW_AND_THEN, Provisioned, Recorder, Sentinels,
-    SuspendWatch, provision,
+    Canary, Clusters, Fleet, Folders, LOOK_CLOSELY, LOOK_NOW_AND_THEN, Provisioned, Recorder,
+    Sentinels, SuspendWatch, provision,
 };
-use crate::guard::{Guard, GuardError, Purpose, Run};
+use crate::guard::{Guard, GuardError, Loss, Purpose, Run};
 use crate::journal::Header;
-use crate::observation::{Outcome, What};
+use crate::observation::{Outcome, RunEvent};
 use crate::telemetry::names;
-use crate::topology::Address;
+use crate::topology::PlannedCluster;
 
 /// How long an interrupted run waits for topics that are being created.
 const HASTE: Duration = Duration::from_secs(2);
+/// The least time between two guards of a run.
+const GUARD_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a stage is set up from.
 #[derive(Clone, Copy)]
@@ -47,6 +49,7 @@ pub(super) struct Stage {
     pub(super) record: Arc<Recorder>,
     pub(super) guard: Arc<Guard>,
     pub(super) clusters: Clusters,
+    purpose: Purpose,
     topics: Provisioned,
     canary: Canary,
     suspends: SuspendWatch,
@@ -71,12 +74,9 @@ impl StageSpec<'_> {
 
     /// Creates the output folder, which must be empty or missing, and returns its folder for logs.
     pub(super) fn prepare_folder(&self) -> Result<PathBuf, RunError> {
-        let refused = |source| RunError::Folder { folder: self.folder.to_owned(), source };
-        fs::create_dir_all(self.folder).map_err(refused)?;
-        if fs::read_dir(self.folder).map_err(refused)?.next().is_some() {
-            return Err(RunError::NotEmpty { folder: self.folder.to_owned() });
-        }
+        create_empty(self.folder)?;
         let logs = self.folder.join("logs");
+        let refused = |source| RunError::Folder { folder: self.folder.to_owned(), source };
         fs::create_dir(&logs).map_err(refused)?;
         Ok(logs)
     }
@@ -103,6 +103,16 @@ impl StageSpec<'_> {
     }
 }
 
+/// Creates a folder, which must be empty or missing.
+pub(super) fn create_empty(folder: &Path) -> Result<(), RunError> {
+    let refused = |source| RunError::Folder { folder: folder.to_owned(), source };
+    fs::create_dir_all(folder).map_err(refused)?;
+    if fs::read_dir(folder).map_err(refused)?.next().is_some() {
+        return Err(RunError::NotEmpty { folder: folder.to_owned() });
+    }
+    Ok(())
+}
+
 impl Stage {
     /// Sets up the stage. If this fails, everything that was started is stopped again.
     pub(super) async fn set(
@@ -125,7 +135,7 @@ impl Stage {
     ) -> Result<Self, RunError> {
         let plan = &spec.header.plan;
         (spec.on_milestone)(Milestone::Starting);
-        let deployed = plan.clusters.values().any(|one| one.address != Address::Embedded);
+        let deployed = plan.clusters.values().any(PlannedCluster::outlives_runs);
         let (children, noting) = (Arc::clone(guard.children()), Arc::clone(&record));
         let canary = Canary::start(noting, children, deployed).map_err(RunError::Canary)?;
         let suspends = SuspendWatch::start(Arc::clone(&record)).map_err(RunError::Thread)?;
@@ -157,14 +167,16 @@ impl Stage {
             return Err(error);
         }
         let sentinels = Sentinels::start(plan, &clusters, &record).map_err(RunError::Thread)?;
-        Ok(Self { record, guard, clusters, topics, canary, suspends, sentinels })
+        let purpose = spec.purpose;
+        Ok(Self { record, guard, clusters, purpose, topics, canary, suspends, sentinels })
     }
 
     /// Starts all members.
     pub(super) fn fleet(&self, spec: &StageSpec<'_>, logs: &Path) -> Fleet {
         let Self { clusters, guard, record, .. } = self;
         let plan = &spec.header.plan;
-        Fleet::start(plan, clusters, spec.program, logs, guard, record, spec.look())
+        let folders = Folders { logs, elections: &spec.folder.join("elections") };
+        Fleet::start(plan, clusters, spec.program, folders, guard, record, spec.look())
     }
 
     /// Returns when the run must end: on an `interrupt`, when the journal fails, when the guard is
@@ -183,7 +195,28 @@ impl Stage {
                 (Outcome::Broken, why)
             }
             why = lost => broken(why),
-            loss = unguarded(&self.guard) => broken(loss.to_string()),
+            loss = self.unguarded() => broken(loss.to_string()),
+        }
+    }
+
+    /// Returns when the guard is gone, with the reason. Where no faults are injected, another guard
+    /// takes the place of one that died.
+    async fn unguarded(&self) -> Loss {
+        loop {
+            let loss = unguarded(&self.guard).await;
+            match (self.purpose, loss) {
+                (Purpose::Upkeep, Loss::Died | Loss::Mute) => {}
+                (Purpose::Experiment, _) | (_, Loss::Healed(_)) => return loss,
+            }
+            match self.guard.replace_lost() {
+                Ok(()) => tracing::warn!("The guard was lost, and another has taken its place."),
+                Err(error) => {
+                    let error = crate::error::chain(&error);
+                    tracing::error!(error, "The guard was lost, and no other can be started.");
+                    return loss;
+                }
+            }
+            tokio::time::sleep(GUARD_AGAIN).await;
         }
     }
 
@@ -202,7 +235,7 @@ impl Stage {
             ending = unhealed(ending, &error);
         }
         let (how, why) = ending.clone();
-        record.note(None, What::Ended { how, why });
+        record.note(None, RunEvent::Ended { how, why });
         ending
     }
 

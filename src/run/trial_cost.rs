@@ -11,7 +11,7 @@ use crate::controller::Recorder;
 use crate::fold::Heard;
 use crate::ids::{GroupName, TrialNumber};
 use crate::live::{Event, Live};
-use crate::observation::{Fact, What};
+use crate::observation::{Fact, RunEvent, What};
 use crate::time::Mono;
 
 /// How often trials are checked for being final.
@@ -120,19 +120,19 @@ fn lock(trials: &Mutex<Trials>) -> MutexGuard<'_, Trials> {
 
 impl Trials {
     fn hear(&mut self, fact: &Fact) {
-        if let What::TrialBegan { trial } = &fact.what {
+        if let What::Run(RunEvent::TrialBegan { trial }) = &fact.what {
             self.0.push(TrialCost::begun(*trial, fact.t));
-        } else if let What::TrialEnded { trial, .. } = &fact.what
+        } else if let What::Run(RunEvent::TrialEnded { trial, .. }) = &fact.what
             && let Some(trial) = self.trial(*trial)
         {
             trial.ended = Some(fact.t);
-        } else if let What::FaultAsked { fault, kind, cluster, .. } = &fact.what {
+        } else if let What::Run(RunEvent::FaultAsked { fault, kind, cluster, .. }) = &fact.what {
             let member = fact.life.as_ref().map(|life| life.member.to_string());
             let broker = || cluster.as_ref().map(|name| format!("the broker of {name}"));
             if let Some((trial, victim)) = self.trial(fault.trial).zip(member.or_else(broker)) {
                 trial.hit(kind, victim);
             }
-        } else if let What::FaultFailed { fault, kind, why, .. } = &fact.what
+        } else if let What::Run(RunEvent::FaultFailed { fault, kind, why, .. }) = &fact.what
             && let Some(trial) = self.trial(fault.trial)
         {
             trial.failed.push(format!("{kind} failed: {why}"));
@@ -144,7 +144,7 @@ impl Trials {
     }
 
     fn fold(&mut self, event: &Event) {
-        let Event::Gap(place, span) = event else { return };
+        let Event::Gap(place, span, _) = event else { return };
         let mut trials = self.0.iter_mut().rev();
         let Some(trial) = trials.find(|trial| trial.began <= span.from) else { return };
         let longest = match &place.group {

@@ -27,6 +27,18 @@ impl Endpoint {
     /// The process has ended (the socket is then removed), does not answer, or belongs to another
     /// user.
     pub async fn ask(&self, request: Request) -> Result<Replies, StatusError> {
+        let mut line = serde_json::to_vec(&request)
+            .map_err(|error| StatusError::Broken { pid: self.pid, source: error.into() })?;
+        line.push(b'\n');
+        let stream = self.connect(&line).await?;
+        Ok(Replies { lines: BufReader::new(stream), pid: self.pid, begun: false })
+    }
+
+    /// Connects, and sends a line.
+    ///
+    /// # Errors
+    /// As for [`ask`](Self::ask).
+    pub async fn connect(&self, line: &[u8]) -> Result<UnixStream, StatusError> {
         let pid = self.pid;
         let asked = async {
             let mut stream = UnixStream::connect(self.way()).await?;
@@ -34,17 +46,13 @@ impl Endpoint {
             if peer != rustix::process::geteuid().as_raw() {
                 return Ok(None);
             }
-            let mut line = serde_json::to_vec(&request)?;
-            line.push(b'\n');
-            stream.write_all(&line).await?;
+            stream.write_all(line).await?;
             Ok(Some(stream))
         };
         match tokio::time::timeout(FIRST_LINE, asked).await {
             Err(_) => Err(StatusError::Silent { pid, within: FIRST_LINE }),
             Ok(Ok(None)) => Err(StatusError::Stranger { pid }),
-            Ok(Ok(Some(stream))) => {
-                Ok(Replies { lines: BufReader::new(stream), pid, begun: false })
-            }
+            Ok(Ok(Some(stream))) => Ok(stream),
             Ok(Err(error)) if is_dead(&error) => {
                 self.remove();
                 Err(StatusError::Dead { pid })

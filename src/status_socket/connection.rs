@@ -35,7 +35,7 @@ struct Version {
 }
 
 /// Sends a refusal, if that is possible without blocking.
-pub(super) fn turn_away(stream: &UnixStream, why: String) {
+fn turn_away(stream: &UnixStream, why: String) {
     // A client that cannot take it is disconnected all the same.
     stream.try_write(&Reply::refused(why).line()).ok();
 }

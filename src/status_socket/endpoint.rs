@@ -17,13 +17,27 @@ use rustix::fs::{Mode, OFlags, fstat, open};
 use super::StatusError;
 use crate::guard::{PidScope, state_home};
 
-/// The folder of the sockets.
-#[must_use]
-pub fn folder() -> PathBuf {
-    state_home().join("tandem/up")
+/// The sockets of one kind, which have a folder of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sockets {
+    /// Those on which `tandem up` answers `tandem status` and `tandem events`.
+    Status,
+    /// Those on which supervisors answer `tandem up`.
+    Supervisors,
 }
 
-/// The status socket of a process, which may have ended.
+impl Sockets {
+    /// The folder of the sockets.
+    #[must_use]
+    pub fn folder(self) -> PathBuf {
+        state_home().join(match self {
+            Self::Status => "tandem/up",
+            Self::Supervisors => "tandem/supervisors",
+        })
+    }
+}
+
+/// The socket of a process, which may have ended.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     folder: Arc<Folder>,
@@ -92,12 +106,12 @@ fn host_and_boot() -> (String, String) {
     (host, pid_scope.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
 }
 
-/// The status sockets on this host, ordered by process id. Those of former boots are removed.
+/// The sockets of a kind on this host, ordered by process id. Those of former boots are removed.
 ///
 /// # Errors
 /// The folder cannot be read, or other users can access it.
-pub fn endpoints() -> Result<Vec<Endpoint>, StatusError> {
-    let path = folder();
+pub fn endpoints(sockets: Sockets) -> Result<Vec<Endpoint>, StatusError> {
+    let path = sockets.folder();
     let folder = match Folder::enter(&path) {
         Err(StatusError::Folder { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(Vec::new());

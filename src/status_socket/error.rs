@@ -52,6 +52,12 @@ pub enum StatusError {
         /// The process.
         pid: u32,
     },
+    /// The process is in another PID namespace.
+    #[error("process {pid} runs in another container")]
+    Elsewhere {
+        /// The process, as it is numbered there.
+        pid: u32,
+    },
     /// The server refuses the request.
     #[error("process {pid} refuses: {why}")]
     Refused {

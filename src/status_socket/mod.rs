@@ -27,7 +27,7 @@ mod server;
 
 pub use client::Replies;
 pub use connection::{Feed, Source};
-pub use endpoint::{Endpoint, endpoints, folder};
+pub use endpoint::{Endpoint, Sockets, endpoints};
 pub use error::StatusError;
 pub use protocol::{ANSWER_MAX, ASK_MAX, Ask, Reply, Request, VERSION};
-pub use server::StatusServer;
+pub use server::{Listening, StatusServer};

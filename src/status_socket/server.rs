@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::StatusError;
-use super::connection::{Source, attend, turn_away};
-use super::endpoint::{Folder, folder, own_name};
+use super::connection::{Source, attend};
+use super::endpoint::{Folder, Sockets, own_name};
+use super::protocol::Reply;
 
 /// How many clients may be connected; each follower is one.
 const CLIENTS_MAX: usize = 16;
@@ -24,11 +25,15 @@ const RETRY: Duration = Duration::from_millis(100);
 
 /// A listening socket. Dropping it removes the file.
 #[derive(Debug)]
-pub struct StatusServer {
+pub struct Listening {
     listener: UnixListener,
     folder: Folder,
     name: String,
 }
+
+/// The status socket of this process.
+#[derive(Debug)]
+pub struct StatusServer(Listening);
 
 impl StatusServer {
     /// Creates the socket of this process, which only its owner may open.
@@ -36,7 +41,23 @@ impl StatusServer {
     /// # Errors
     /// The folder or the socket cannot be created, or other users could open it.
     pub fn open() -> Result<Self, StatusError> {
-        let folder = Folder::make(&folder())?;
+        Listening::open(Sockets::Status).map(Self)
+    }
+
+    /// Answers clients until `stop` is cancelled; then followers get the end of the run.
+    pub async fn serve(self, source: Arc<dyn Source>, stop: CancellationToken) {
+        let attend = |stream| attend(stream, Arc::clone(&source), stop.clone());
+        self.0.serve(attend, |why| Reply::refused(why).line(), FAREWELL, &stop).await;
+    }
+}
+
+impl Listening {
+    /// Creates the socket of this process, which only its owner may open.
+    ///
+    /// # Errors
+    /// The folder or the socket cannot be created, or other users could open it.
+    pub fn open(sockets: Sockets) -> Result<Self, StatusError> {
+        let folder = Folder::make(&sockets.folder())?;
         let name = own_name();
         let (unfinished, name) = (format!("{name}.new"), format!("{name}.sock"));
         let refused = |source| StatusError::Listen { path: folder.shown(&name), source };
@@ -56,8 +77,17 @@ impl StatusServer {
         self.folder.shown(&self.name)
     }
 
-    /// Answers clients until `stop` is cancelled; then followers get the end of the run.
-    pub async fn serve(self, source: Arc<dyn Source>, stop: CancellationToken) {
+    /// Lets `attend` answer each client until `stop` is cancelled; then all have the time of
+    /// `farewell` to end. A client too many gets what `refusal` says.
+    pub async fn serve<A>(
+        self,
+        attend: impl Fn(UnixStream) -> A,
+        refusal: impl Fn(String) -> Vec<u8>,
+        farewell: Duration,
+        stop: &CancellationToken,
+    ) where
+        A: Future<Output = ()> + Send + 'static,
+    {
         let mut clients = JoinSet::new();
         loop {
             let stream = tokio::select! {
@@ -68,14 +98,12 @@ impl StatusServer {
             };
             match stream {
                 Ok((stream, _)) if clients.len() >= CLIENTS_MAX => {
-                    turn_away(
-                        &stream,
-                        format!("{CLIENTS_MAX} other clients are connected; try again"),
-                    );
+                    let why = format!("{CLIENTS_MAX} other clients are connected; try again");
+                    // A client that cannot take it is disconnected all the same.
+                    stream.try_write(&refusal(why)).ok();
                 }
                 Ok((stream, _)) => {
-                    let (source, stop) = (Arc::clone(&source), stop.clone());
-                    clients.spawn(attend(stream, source, stop));
+                    clients.spawn(attend(stream));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "A client cannot connect.");
@@ -84,11 +112,11 @@ impl StatusServer {
             }
         }
         let all = async { while clients.join_next().await.is_some() {} };
-        tokio::time::timeout(FAREWELL, all).await.ok();
+        tokio::time::timeout(farewell, all).await.ok();
     }
 }
 
-impl Drop for StatusServer {
+impl Drop for Listening {
     fn drop(&mut self) {
         let gone = fs::remove_file(self.folder.way(&self.name));
         if let Err(error) = gone

@@ -152,20 +152,11 @@ impl Found {
             span.attributes.push(truth(names::BEGAN_BEFORE, cut.before.is_some()));
             span.attributes.push(truth(names::GOES_ON, cut.goes_on));
         }
-        let (kind, by) = match cause {
-            Cause::Fault(id) => {
-                span.links = vec![context.link(id.trial, &ids::fault(id), "caused_by")];
-                ("fault", Some(id.to_string()))
-            }
-            Cause::Restart(life) => ("restart", Some(life.to_string())),
-            Cause::Broker(cluster) => ("broker", Some(cluster.to_string())),
-            Cause::Death(life) => ("death", Some(life.to_string())),
-            Cause::Stop(life) => ("stop", Some(life.to_string())),
-            Cause::Connection(life) => ("connection", Some(life.to_string())),
-            Cause::Start => ("start", None),
-            Cause::Nothing => ("none", None),
-        };
-        span.attributes.push(text(names::CAUSE, kind));
+        if let Cause::Fault(id) = cause {
+            span.links = vec![context.link(id.trial, &ids::fault(id), "caused_by")];
+        }
+        let (kind, by) = cause.kind();
+        span.attributes.push(text(names::CAUSE, kind.word()));
         span.attributes.extend(by.map(|by| text(names::CAUSE_BY, &by)));
         span.status = self.status(objective);
         span

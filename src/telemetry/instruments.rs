@@ -145,7 +145,7 @@ impl Lengths {
     /// Records an event, once per affected role.
     pub(super) fn record(&self, board: &Board, event: &Event) {
         let (histogram, place, span) = match event {
-            Event::Gap(place, span) => (&self.gap, place, span),
+            Event::Gap(place, span, _) => (&self.gap, place, span),
             Event::Overlap(place, span) => (&self.overlap, place, span),
             Event::Takeover(place, span) => (&self.takeover, place, span),
             Event::Late { facts, .. } => {
@@ -157,6 +157,7 @@ impl Lengths {
             | Event::Unled { .. }
             | Event::Health { .. }
             | Event::Settled(_)
+            | Event::Changed(_)
             | Event::GapBegan(..) => return,
         };
         let Place { group: Some(group), roles } = place else { return };

@@ -17,7 +17,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::{Layer, Registry};
 
 use super::post::Slot;
-use super::{ids, names};
+use super::{Operation, ids, names};
 use crate::ids::FaultId;
 
 /// Receives the spans of live operations, and forwards them once it is connected.
@@ -41,15 +41,12 @@ impl Live {
     /// The layer for the process's subscriber.
     #[must_use]
     pub fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
-        let provider = SdkTracerProvider::builder().with_span_processor(self.clone()).build();
-        let layer = tracing_opentelemetry::layer()
-            .with_tracer(provider.tracer(names::SCOPE))
-            .with_location(false)
-            .with_threads(false)
-            .with_target(false)
-            .with_level(false)
-            .with_tracked_inactivity(false);
-        Box::new(layer.with_filter(filter_fn(|of| of.is_span() && of.target() == names::LIVE)))
+        layer(self.clone())
+    }
+
+    /// Takes an operation that belongs to the run, of another process.
+    pub fn take(&self, operation: Operation) {
+        self.place(operation, None);
     }
 
     /// From now on sends spans of `run` to `slot`.
@@ -59,26 +56,45 @@ impl Live {
         self.0.home.set(home).ok();
     }
 
+    /// Sends a span below the window of its fault, or below the run.
+    fn place(&self, mut span: Span, fault: Option<FaultId>) {
+        let Some(Home { slot, run }) = self.0.home.get() else { return };
+        let trial = fault.as_ref().map_or(ids::OWN, |fault| fault.trial);
+        let parent = fault.map_or_else(|| names::RUN.to_owned(), |fault| ids::fault(&fault));
+        span.trace_id = ids::trace_id(run, trial).to_vec();
+        span.parent_span_id = ids::span_id(run, trial, &parent).to_vec();
+        self.0.heard.fetch_add(1, Ordering::Relaxed);
+        slot.put(span);
+    }
+
     /// How many spans were received.
     pub(super) fn heard(&self) -> u64 {
         self.0.heard.load(Ordering::Relaxed)
     }
 }
 
+/// A layer that passes the spans of live operations to `processor`.
+pub(super) fn layer(
+    processor: impl SpanProcessor + 'static,
+) -> Box<dyn Layer<Registry> + Send + Sync> {
+    let provider = SdkTracerProvider::builder().with_span_processor(processor).build();
+    let layer = tracing_opentelemetry::layer()
+        .with_tracer(provider.tracer(names::SCOPE))
+        .with_location(false)
+        .with_threads(false)
+        .with_target(false)
+        .with_level(false)
+        .with_tracked_inactivity(false);
+    Box::new(layer.with_filter(filter_fn(|of| of.is_span() && of.target() == names::LIVE)))
+}
+
 impl SpanProcessor for Live {
     fn on_start(&self, _span: &mut opentelemetry_sdk::trace::Span, _context: &Context) {}
 
     fn on_end(&self, span: SpanData) {
-        let Some(Home { slot, run }) = self.0.home.get() else { return };
         let mut fault = span.attributes.iter().filter(|one| one.key.as_str() == names::FAULT_ID);
         let fault = fault.next().and_then(|id| FaultId::try_from(id.value.to_string()).ok());
-        let trial = fault.as_ref().map_or(ids::OWN, |fault| fault.trial);
-        let parent = fault.map_or_else(|| names::RUN.to_owned(), |fault| ids::fault(&fault));
-        let mut span = Span::from(span);
-        span.trace_id = ids::trace_id(run, trial).to_vec();
-        span.parent_span_id = ids::span_id(run, trial, &parent).to_vec();
-        self.0.heard.fetch_add(1, Ordering::Relaxed);
-        slot.put(span);
+        self.place(Span::from(span), fault);
     }
 
     fn force_flush(&self) -> OTelSdkResult {

@@ -11,7 +11,8 @@ use super::run_context::{RunContext, number, text, truth};
 use super::traces::outcome;
 use super::{ids, names};
 use crate::ids::{ClusterName, FaultId, TrialNumber};
-use crate::observation::{Fact, Outcome, What};
+use crate::observation::{Fact, MemberEvent, Outcome, RunEvent, What};
+use crate::time::Mono;
 
 /// Turns facts into records; remembers the current trial.
 #[derive(Debug, Clone)]
@@ -58,11 +59,11 @@ impl Logbook {
 
     /// The record of a fact, if it has one.
     pub fn observe(&mut self, fact: &Fact) -> Option<LogRecord> {
-        if let What::TrialBegan { trial } = fact.what {
+        if let What::Run(RunEvent::TrialBegan { trial }) = fact.what {
             self.trial = trial;
         }
         let record = record(&self.context, self.trial, fact);
-        if let What::TrialEnded { .. } | What::Ended { .. } = fact.what {
+        if let What::Run(RunEvent::TrialEnded { .. } | RunEvent::Ended { .. }) = fact.what {
             self.trial = ids::OWN;
         }
         record
@@ -113,86 +114,114 @@ fn severity(of: SeverityNumber) -> &'static str {
 }
 
 fn news(fact: &Fact) -> Option<News<'_>> {
-    // Most facts have no record, so the text is built lazily.
-    let life = || fact.life.as_ref().map_or_else(String::new, ToString::to_string);
-    Some(match &fact.what {
-        What::Assigned { .. }
-        | What::Revoked { .. }
-        | What::Lost { .. }
-        | What::Claimed { .. }
-        | What::Renewed { .. }
-        | What::Lapsed { .. }
-        | What::Ticks { .. }
-        | What::Clock { .. }
-        | What::Late { .. }
-        | What::Processors { .. }
-        | What::Leaving
-        | What::NotYet => return None,
-        What::Hole { from, until } => {
+    match &fact.what {
+        What::Member(event) => of_member(fact, event),
+        What::Run(event) => of_run(fact, event),
+    }
+}
+
+/// The life that a fact is about, as text. Most facts have no record, so it is built where needed.
+fn life(fact: &Fact) -> String {
+    fact.life.as_ref().map_or_else(String::new, ToString::to_string)
+}
+
+fn of_member<'a>(fact: &'a Fact, event: &'a MemberEvent) -> Option<News<'a>> {
+    match event {
+        MemberEvent::Hole { from, until } => {
             let length = number(names::DURATION_NS, until.since(*from).as_nanos());
-            let body = format!("What {} did for a while is unknown.", life());
-            News::warn(names::MEMBER_HOLE, body).with([length])
+            let body = format!("What {} did for a while is unknown.", life(fact));
+            Some(News::warn(names::MEMBER_HOLE, body).with([length]))
         }
-        What::Started { pid, .. } => {
-            News::new(names::MEMBER_STARTED, format!("{} was started.", life()))
-                .with([number(names::PID, *pid)])
+        MemberEvent::Unconnected { why } => {
+            let body = format!("{} cannot reach its brokers: {why}.", life(fact));
+            Some(News::warn(names::MEMBER_UNCONNECTED, body).with([text(names::WHY, why)]))
         }
-        What::Died { signal, status } => {
+        MemberEvent::Connected => {
+            let body = format!("{} reaches its brokers.", life(fact));
+            Some(News::new(names::MEMBER_CONNECTED, body))
+        }
+        MemberEvent::Refused { why } => {
+            let body = format!("{} leaves its group: {why}.", life(fact));
+            Some(News::warn(names::MEMBER_REFUSED, body).with([text(names::WHY, why)]))
+        }
+        MemberEvent::Assigned { .. }
+        | MemberEvent::Revoked { .. }
+        | MemberEvent::Lost { .. }
+        | MemberEvent::Claimed { .. }
+        | MemberEvent::Renewed { .. }
+        | MemberEvent::Lapsed { .. }
+        | MemberEvent::Ticks { .. }
+        | MemberEvent::Clock { .. }
+        | MemberEvent::Late { .. }
+        | MemberEvent::Leaving => None,
+    }
+}
+
+fn of_run<'a>(fact: &'a Fact, event: &'a RunEvent) -> Option<News<'a>> {
+    let of_life = |name, said: &str| News::new(name, format!("{} {said}.", life(fact)));
+    Some(match event {
+        RunEvent::Processors { .. } | RunEvent::NotYet => return None,
+        RunEvent::Started { pid, .. } => {
+            of_life(names::MEMBER_STARTED, "was started").with([number(names::PID, *pid)])
+        }
+        RunEvent::Died { signal, status } => {
             let signal = signal.map(|signal| number(names::SIGNAL, signal));
             let status = status.map(|status| number(names::STATUS, status));
-            let body = format!("{} is gone.", life());
-            News::new(names::MEMBER_DIED, body).with(signal).with(status)
+            of_life(names::MEMBER_DIED, "is gone").with(signal).with(status)
         }
-        What::Stopped => News::new(names::MEMBER_STOPPED, format!("{} is stopped.", life())),
-        What::Continued => News::new(names::MEMBER_CONTINUED, format!("{} continues.", life())),
-        What::FaultAsked { .. }
-        | What::FaultInForce { .. }
-        | What::FaultHealed { .. }
-        | What::Reconnected { .. }
-        | What::FaultFailed { .. }
-        | What::Struck { .. } => return of_fault(&fact.what, &life()),
-        What::TrialBegan { trial } => {
+        RunEvent::Stopped => of_life(names::MEMBER_STOPPED, "is stopped"),
+        RunEvent::Continued => of_life(names::MEMBER_CONTINUED, "continues"),
+        RunEvent::Orders { refused, .. } if refused.is_none() => return None,
+        RunEvent::Orders { refused, .. } => {
+            let body = format!("{} has refused orders: {refused}.", life(fact));
+            News::warn(names::MEMBER_REFUSED_ORDERS, body)
+        }
+        RunEvent::FaultAsked { .. }
+        | RunEvent::FaultInForce { .. }
+        | RunEvent::FaultHealed { .. }
+        | RunEvent::Reconnected { .. }
+        | RunEvent::FaultFailed { .. }
+        | RunEvent::Struck { .. } => return of_fault(event, &life(fact)),
+        RunEvent::TrialBegan { trial } => {
             News::new(names::TRIAL_BEGAN, format!("Trial {trial} begins."))
         }
-        What::TrialEnded { trial, recovered } => {
+        RunEvent::TrialEnded { trial, recovered } => {
             let recovery = recovered.map(|recovered| truth(names::RECOVERED, recovered));
             News::new(names::TRIAL_ENDED, format!("Trial {trial} ends.")).with(recovery)
         }
-        What::Settled { group } => {
+        RunEvent::Settled { group } => {
             News::new(names::GROUP_SETTLED, format!("Group {group} has settled."))
                 .with([text(names::GROUP, group.as_str())])
         }
-        What::ClusterStarted { .. }
-        | What::ClusterDied { .. }
-        | What::Unconnected { .. }
-        | What::Connected
-        | What::BrokerLost { .. }
-        | What::BrokerBack { .. } => return of_reach(&fact.what, &life()),
-        What::EdgesStarted { pid } => {
+        RunEvent::ClusterStarted { .. }
+        | RunEvent::ClusterDied { .. }
+        | RunEvent::BrokerLost { .. }
+        | RunEvent::BrokerBack { .. } => return of_brokers(event),
+        RunEvent::EdgesStarted { pid } => {
             News::new(names::EDGES_STARTED, "The edges answer.").with([number(names::PID, *pid)])
         }
-        What::EdgesDied => News::warn(names::EDGES_DIED, "The edges are gone."),
-        What::Stall { .. }
-        | What::Suspended { .. }
-        | What::Unwritten { .. }
-        | What::Unattended { .. } => return of_host(fact),
-        What::Ended { how, why } => ended(*how, why.as_deref()),
+        RunEvent::EdgesDied => News::warn(names::EDGES_DIED, "The edges are gone."),
+        RunEvent::Stall { .. }
+        | RunEvent::Suspended { .. }
+        | RunEvent::Unwritten { .. }
+        | RunEvent::Unattended { .. } => return of_host(fact.t, event),
+        RunEvent::Ended { how, why } => ended(*how, why.as_deref()),
     })
 }
 
 /// Stalls of the host or its disk, and how long they lasted.
-fn of_host(fact: &Fact) -> Option<News<'static>> {
-    let (name, body, from, until) = if let What::Stall { from, until, .. } = &fact.what {
+fn of_host(t: Mono, event: &RunEvent) -> Option<News<'static>> {
+    let (name, body, from, until) = if let RunEvent::Stall { from, until, .. } = event {
         let body = "The host did not schedule the controller.".to_owned();
         (names::HOST_STALL, body, *from, *until)
-    } else if let What::Suspended { from, until } = &fact.what {
+    } else if let RunEvent::Suspended { from, until } = event {
         (names::HOST_SUSPENDED, "The host was suspended.".to_owned(), *from, *until)
-    } else if let What::Unwritten { from, until, facts } = &fact.what {
+    } else if let RunEvent::Unwritten { from, until, facts } = event {
         let body = format!("The disk did not accept {facts} facts.");
         (names::JOURNAL_UNWRITTEN, body, *from, *until)
-    } else if let What::Unattended { from } = &fact.what {
+    } else if let RunEvent::Unattended { from } = event {
         let body = "The controller stalled, and its guard ended the run.".to_owned();
-        (names::UNATTENDED, body, *from, fact.t)
+        (names::UNATTENDED, body, *from, t)
     } else {
         return None;
     };
@@ -200,105 +229,88 @@ fn of_host(fact: &Fact) -> Option<News<'static>> {
     Some(News::warn(name, body).with([lasted]))
 }
 
-/// Whether brokers run, and members reach them.
-fn of_reach<'a>(what: &'a What, life: &str) -> Option<News<'a>> {
-    if let What::Unconnected { why } = what {
-        let body = format!("{life} cannot reach its brokers: {why}.");
-        return Some(News::warn(names::MEMBER_UNCONNECTED, body).with([text(names::WHY, why)]));
-    }
-    if let What::ClusterStarted { cluster, address, pid } = what {
+/// Whether brokers run.
+fn of_brokers(event: &RunEvent) -> Option<News<'_>> {
+    if let RunEvent::ClusterStarted { cluster, address, pid } = event {
         let body = format!("The broker of cluster {cluster} answers.");
         let at = [text(names::CLUSTER, cluster.as_str()), text(names::BROKER, address)];
         let news = News::new(names::CLUSTER_STARTED, body).with(at);
         return Some(news.with([number(names::PID, *pid)]));
     }
-    if let What::ClusterDied { cluster } = what {
+    if let RunEvent::ClusterDied { cluster } = event {
         let body = format!("The broker of cluster {cluster} is gone.");
         let at = [text(names::CLUSTER, cluster.as_str())];
         return Some(News::warn(names::CLUSTER_DIED, body).with(at));
     }
-    let at = |cluster: &'a ClusterName, broker: &'a str| {
+    let at = |cluster: &ClusterName, broker: &str| {
         [text(names::CLUSTER, cluster.as_str()), text(names::BROKER, broker)]
     };
-    if let What::BrokerLost { cluster, broker } = what {
+    if let RunEvent::BrokerLost { cluster, broker } = event {
         let body = format!("Broker {broker} of cluster {cluster} is lost.");
         return Some(News::warn(names::BROKER_LOST, body).with(at(cluster, broker)));
     }
-    if let What::BrokerBack { cluster, broker } = what {
+    if let RunEvent::BrokerBack { cluster, broker } = event {
         let body = format!("Broker {broker} of cluster {cluster} is back.");
         return Some(News::new(names::BROKER_BACK, body).with(at(cluster, broker)));
     }
-    let back = || News::new(names::MEMBER_CONNECTED, format!("{life} reaches its brokers."));
-    (*what == What::Connected).then(back)
+    None
 }
 
-fn of_fault<'a>(what: &'a What, life: &str) -> Option<News<'a>> {
+fn of_fault<'a>(event: &'a RunEvent, life: &str) -> Option<News<'a>> {
     let broker = |broker: &str| text(names::BROKER, broker);
     let kind = |kind: &str| text(names::FAULT_KIND, kind);
-    match what {
-        What::FaultAsked { fault, kind: is, broker: at, cluster, .. } => {
+    match event {
+        RunEvent::FaultAsked { fault, kind: is, broker: at, cluster, .. } => {
             let life = at.as_deref().unwrap_or(life);
             let body = format!("Fault {fault} ({is}) is about to strike {life}.");
             let cluster = cluster.as_ref().map(|one| text(names::CLUSTER, one.as_str()));
             let more = [kind(is)].into_iter().chain(at.as_deref().map(broker)).chain(cluster);
             Some(News::new(names::FAULT_ASKED, body).of(fault).with(more))
         }
-        What::FaultInForce { fault } => {
+        RunEvent::FaultInForce { fault } => {
             let body = format!("Fault {fault} is in force.");
             Some(News::new(names::FAULT_IN_FORCE, body).of(fault))
         }
-        What::FaultHealed { fault } => {
+        RunEvent::FaultHealed { fault } => {
             let body = format!("Fault {fault} is healed.");
             Some(News::new(names::FAULT_HEALED, body).of(fault))
         }
-        What::Reconnected { fault, broker: at } => {
+        RunEvent::Reconnected { fault, broker: at } => {
             let body = format!("{at} answers {life} again after fault {fault}.");
             Some(News::new(names::FAULT_RECONNECTED, body).of(fault).with([broker(at)]))
         }
-        What::FaultFailed { fault, kind: is, why, .. } => {
+        RunEvent::FaultFailed { fault, kind: is, why, .. } => {
             let body = format!("Fault {fault} ({is}) failed: {why}.");
             let mut news = News::new(names::FAULT_FAILED, body).of(fault);
             news.severity = SeverityNumber::Error;
             Some(news.with([kind(is), text(names::WHY, why)]))
         }
-        What::Struck { fault, victims, skew_ns } => {
+        RunEvent::Struck { fault, victims, skew_ns } => {
             let body = format!("Fault {fault} has struck the last of {victims}.");
             let skew = number(names::FAULT_SKEW_NS, *skew_ns);
             Some(News::new(names::FAULT_STRUCK, body).of(fault).with([skew]))
         }
-        What::Assigned { .. }
-        | What::Revoked { .. }
-        | What::Lost { .. }
-        | What::Claimed { .. }
-        | What::Renewed { .. }
-        | What::Lapsed { .. }
-        | What::Ticks { .. }
-        | What::Clock { .. }
-        | What::Late { .. }
-        | What::Unconnected { .. }
-        | What::Connected
-        | What::BrokerLost { .. }
-        | What::BrokerBack { .. }
-        | What::Leaving
-        | What::NotYet
-        | What::Hole { .. }
-        | What::Started { .. }
-        | What::Died { .. }
-        | What::Stopped
-        | What::Continued
-        | What::TrialBegan { .. }
-        | What::TrialEnded { .. }
-        | What::Settled { .. }
-        | What::ClusterStarted { .. }
-        | What::ClusterDied { .. }
-        | What::EdgesStarted { .. }
-        | What::EdgesDied
-        | What::Stall { .. }
-        | What::Processors { .. }
-        | What::Suspended { .. }
-        | What::Unwritten { .. }
-        | What::Unattended { .. }
-        | What::Ended { .. } => None,
+        RunEvent::Started { .. }
+        | RunEvent::Died { .. }
+        | RunEvent::NotYet
+        | RunEvent::Stopped
+        | RunEvent::Continued
+        | RunEvent::Orders { .. }
+        | RunEvent::TrialBegan { .. }
+        | RunEvent::TrialEnded { .. }
+        | RunEvent::Settled { .. }
+        | RunEvent::ClusterStarted { .. }
+        | RunEvent::ClusterDied { .. }
+        | RunEvent::BrokerLost { .. }
+        | RunEvent::BrokerBack { .. }
+        | RunEvent::EdgesStarted { .. }
+        | RunEvent::EdgesDied
+        | RunEvent::Stall { .. }
+        | RunEvent::Processors { .. }
+        | RunEvent::Suspended { .. }
+        | RunEvent::Unwritten { .. }
+        | RunEvent::Unattended { .. }
+        | RunEvent::Ended { .. } => None,
     }
 }
 

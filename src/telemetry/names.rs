@@ -64,12 +64,16 @@ pub const MEMBER_DIED: &str = "member.died";
 pub const MEMBER_STOPPED: &str = "member.stopped";
 /// A member's process continues.
 pub const MEMBER_CONTINUED: &str = "member.continued";
+/// The witness of a member has refused orders of experiments.
+pub const MEMBER_REFUSED_ORDERS: &str = "member.refused_orders";
 /// What a member did for a while is unknown.
 pub const MEMBER_HOLE: &str = "member.hole";
 /// A member cannot reach its brokers.
 pub const MEMBER_UNCONNECTED: &str = "member.unconnected";
 /// A member reaches its brokers again.
 pub const MEMBER_CONNECTED: &str = "member.connected";
+/// A member does not work with the versions of its group.
+pub const MEMBER_REFUSED: &str = "member.refused";
 /// A broker that outlives the run is lost.
 pub const BROKER_LOST: &str = "broker.lost";
 /// The broker is back.
@@ -156,7 +160,7 @@ pub const UNKNOWN: &str = "neli.unknown";
 pub const UNCERTAINTY_NS: &str = "neli.uncertainty_ns";
 /// It was still open when its trial ended: it is at least as long as this.
 pub const CENSORED: &str = "neli.censored";
-/// `fault`, `restart`, `broker`, `death`, `stop`, `connection`, `start` or `none`.
+/// `fault`, `restart`, `broker`, `death`, `stop`, `connection`, `leave`, `start` or `none`.
 pub const CAUSE: &str = "neli.cause";
 /// The fault, the life, or the broker's cluster.
 pub const CAUSE_BY: &str = "neli.cause.by";

@@ -23,7 +23,7 @@ use super::window_feed::WindowFeed;
 use super::window_traces::WindowTraces;
 use super::{Live, Logbook, RunContext, Traces};
 use crate::journal::Header;
-use crate::observation::{Fact, What};
+use crate::observation::{Fact, RunEvent, What};
 
 /// How long the exit may wait for a collector after the verdict: two seconds, minus the time that
 /// the rest of the exit takes.
@@ -115,7 +115,7 @@ impl Listener {
                             heard.note();
                             slot.put(record);
                         }
-                        if let What::Ended { .. } = fact.what {
+                        if let What::Run(RunEvent::Ended { .. }) = fact.what {
                             break;
                         }
                     }

@@ -1,5 +1,5 @@
-//! The certificate authorities that a collector must be verified by, and the client's identity,
-//! from PEM files.
+//! The certificate authorities that a collector or a store must be verified by, and the client's
+//! identity, from PEM files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,8 @@ pub enum TrustError {
     },
     /// No authorities of the system could be read.
     #[error(
-        "this system has no certificate authorities: name some with OTEL_EXPORTER_OTLP_CERTIFICATE"
+        "this system has no certificate authorities: name a file with some, of a collector with \
+         OTEL_EXPORTER_OTLP_CERTIFICATE, of a store with `ssl.ca.location`"
     )]
     NoAuthorities,
     /// TLS cannot be set up.
@@ -65,7 +66,7 @@ impl std::fmt::Debug for Trust {
 
 impl Trust {
     /// Trusts the authorities in `path`, and no others.
-    pub(super) fn authorities(&mut self, path: &Path) -> Result<(), TrustError> {
+    pub(crate) fn authorities(&mut self, path: &Path) -> Result<(), TrustError> {
         let pem = read(path)?;
         named(path, &pem)?;
         self.authorities = Some(pem);
@@ -73,7 +74,7 @@ impl Trust {
     }
 
     /// Uses the certificate chain in `chain` and the key in `key` as the client's identity.
-    pub(super) fn identity(&mut self, chain: &Path, key: &Path) -> Result<(), TrustError> {
+    pub(crate) fn identity(&mut self, chain: &Path, key: &Path) -> Result<(), TrustError> {
         let (chain_pem, key_pem) = (read(chain)?, read(key)?);
         if certificates(&chain_pem).is_empty() {
             return Err(TrustError::Empty { path: chain.to_owned(), what: "certificate" });
@@ -90,8 +91,8 @@ impl Trust {
         Ok(())
     }
 
-    /// The configuration for HTTP.
-    pub(super) fn http(&self) -> Result<ClientConfig, TrustError> {
+    /// The configuration for HTTP, and for connections to stores.
+    pub(crate) fn http(&self) -> Result<ClientConfig, TrustError> {
         let mut roots = RootCertStore::empty();
         match &self.authorities {
             Some(pem) => roots.add_parsable_certificates(certificates(pem)),

@@ -24,7 +24,7 @@ use super::borders::Borders;
 use crate::ids::{Life, TrialNumber};
 use crate::journal::Carry;
 use crate::live::{Finality, LAG};
-use crate::observation::{Fact, Outcome, What};
+use crate::observation::{Fact, Outcome, RunEvent, What};
 use crate::roster::Roster;
 use crate::time::Mono;
 use crate::timeline::{Interval, IntervalSet, Stretch, Timeline, Trial};
@@ -133,14 +133,14 @@ impl Cutter {
         } else {
             self.keep(fact);
         }
-        if let What::TrialBegan { .. } = &fact.what
+        if let What::Run(RunEvent::TrialBegan { .. }) = &fact.what
             && !self.has_begun
         {
             self.has_begun = true;
             self.begin(TrialNumber(1), fact.t);
-        } else if let What::TrialEnded { .. } = &fact.what {
+        } else if let What::Run(RunEvent::TrialEnded { .. }) = &fact.what {
             self.end(fact.t);
-        } else if let What::Ended { how, why } = &fact.what {
+        } else if let What::Run(RunEvent::Ended { how, why }) = &fact.what {
             self.end(fact.t);
             self.ended = Some((*how, why.clone()));
         }
@@ -290,14 +290,16 @@ impl Missed {
             let stopped = self.doubtful.get(life).copied();
             stopped.filter(|stopped| *stopped < fact.t)?;
             self.doubtful.remove(life);
-            let (life, what) = (Some(life.clone()), What::Continued);
+            let (life, what) = (Some(life.clone()), What::Run(RunEvent::Continued));
             return Some(Fact { t: fact.t, seq: own, life, what });
         }
-        if let What::Stopped | What::Continued | What::Died { .. } = &fact.what {
+        if let What::Run(RunEvent::Stopped | RunEvent::Continued | RunEvent::Died { .. }) =
+            &fact.what
+        {
             self.stopped.remove(life);
             self.doubtful.remove(life);
         }
-        if fact.what == What::Stopped {
+        if fact.what == What::Run(RunEvent::Stopped) {
             self.stopped.insert(life.clone(), fact.t);
         }
         None

@@ -19,7 +19,7 @@ use super::window::FACTS_MAX;
 use super::window_traces::WindowTraces;
 use crate::fold::Fold;
 use crate::live::{Finality, Live};
-use crate::observation::{Fact, What};
+use crate::observation::{Fact, RunEvent, What};
 use crate::time::Mono;
 
 /// How often facts are taken, in batches. The end of a run waits this long.
@@ -82,7 +82,7 @@ impl WindowFeed {
                 Ok(fact) => {
                     self.traces.observe(&fact);
                     self.log(&fact);
-                    if let What::Ended { .. } = fact.what {
+                    if let What::Run(RunEvent::Ended { .. }) = fact.what {
                         return true;
                     }
                 }

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Elsewhere;
-use crate::kafka::Access;
+use super::{Brokers, Cluster, Elsewhere};
+use crate::kafka::{Access, Unfit};
+use crate::yaml::{Cursor, Problem};
+
+/// The secret of a client that presents a token.
+const TOKEN: &str = "sasl.oauthbearer.token";
 
 /// The TLS properties that edges support.
 const EDGES_KNOW: [&str; 6] = [
@@ -23,6 +27,37 @@ pub(super) fn access(
 ) -> Access {
     let known = |(name, place): (&String, &Elsewhere)| Some((name.clone(), place.0.clone()?));
     Access { properties: properties.clone(), secrets: secrets.iter().filter_map(known).collect() }
+}
+
+/// The client property of a cluster that membership of our own does not honour, if there is one.
+pub(super) fn unfit_for_own_membership(cluster: &Cluster) -> Option<Unfit> {
+    let Cluster::Brokers(brokers) = cluster else { return None };
+    let members = access(&brokers.properties, &brokers.secrets);
+    // A token without a place is a problem of the cluster.
+    members.unfit_for_own_membership().filter(|_| !lacks_token(&members, &[&brokers.secrets]))
+}
+
+/// The problem of a cluster whose clients should present a token that is nowhere.
+pub(super) fn token_problem(brokers: &Brokers, place: Cursor<'_>) -> Option<Problem> {
+    let other = &brokers.controller;
+    let members = access(&brokers.properties, &brokers.secrets);
+    let controller = but(&members, access(&other.properties, &other.secrets));
+    let (client, place, given) = if lacks_token(&members, &[&brokers.secrets]) {
+        ("members", place, &brokers.properties)
+    } else if lacks_token(&controller, &[&brokers.secrets, &other.secrets]) {
+        ("the controller", place.key("controller"), &other.properties)
+    } else {
+        return None;
+    };
+    let keys = ["sasl.mechanisms", "sasl.mechanism", "security.protocol"];
+    let key = keys.into_iter().find(|key| given.contains_key(*key))?;
+    let message = format!("OAUTHBEARER needs a token for {client}");
+    let hint = format!("add `secrets: {{{TOKEN}: {{file: PATH}}}}`, and replace the file in time");
+    Some(Problem::at(place.key("properties").key(key).origin(), message).hint(hint))
+}
+
+fn lacks_token(access: &Access, secrets: &[&BTreeMap<String, Elsewhere>]) -> bool {
+    access.is_bearer() && !secrets.iter().any(|them| them.contains_key(TOKEN))
 }
 
 /// The first TLS property of the members that edges do not support, if any.

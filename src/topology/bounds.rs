@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::terms::FIRST_MESSAGE;
 use super::{Mode, Terms};
+pub use crate::roster::UNLIMITED;
 use crate::roster::{Bound, Bounds, Range};
 
 /// How far apart members may reconnect to their brokers: the longest backoff of a client, 200 ms,
@@ -23,24 +24,39 @@ pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
         _ if !terms.joins_move => Duration::ZERO,
         Mode::NonExclusive => terms.joined(),
         // A program is asked to end up to `K` before its claim does.
-        Mode::Fast | Mode::Exclusive => terms.succession() + terms.stop,
+        Mode::Fast | Mode::Exclusive | Mode::ExclusivePaper => terms.succession() + terms.stop,
     };
     let (moved, (soonest, latest)) = (to(terms.moved()), terms.death());
+    let lasting = Bound { gap: to(Duration::ZERO), overlap: to(UNLIMITED) };
     Bounds {
         kill: Bound { gap: Range::new(soonest, latest), overlap: moved },
         leave: Bound { gap: to(terms.left()), overlap: moved },
-        isolation: Bound {
-            gap: to(terms.seamless_threshold().saturating_sub(threshold)),
-            overlap: to(match terms.mode {
-                Mode::NonExclusive | Mode::Fast => (threshold + terms.clock)
-                    .saturating_sub(terms.soonest())
-                    .saturating_sub(terms.grace),
-                Mode::Exclusive => Duration::ZERO,
-            }),
+        // It leads on, and the others elect another one.
+        isolation: if terms.leads_alone {
+            lasting
+        } else {
+            Bound {
+                gap: to(terms.seamless_threshold().saturating_sub(threshold)),
+                overlap: to(match terms.mode {
+                    // Nothing by the paper, if its conditions hold.
+                    Mode::NonExclusive | Mode::Fast | Mode::ExclusivePaper => (threshold
+                        + terms.clock)
+                        .saturating_sub(terms.soonest())
+                        .saturating_sub(terms.grace),
+                    Mode::Exclusive => Duration::ZERO,
+                }),
+            }
         },
         pause: pause(terms, longest_pause.unwrap_or(Duration::MAX)),
         restart: Bound { gap: to(joined), overlap: moved },
         silence: terms.yielded().map(|gap| Bound { gap: to(gap), overlap: moved }),
+        link: terms
+            .refuted()
+            .map(|overlap| Bound { gap: to(Duration::ZERO), overlap: to(overlap) }),
+        links_and_brokers: terms.stand_in.map(|_| Bound {
+            gap: to(terms.seamless_threshold().saturating_sub(threshold)),
+            overlap: to(terms.stand_in_term()),
+        }),
         broker: outage_bound(terms, terms.failover, Recall::Reads),
     }
 }
@@ -67,6 +83,8 @@ pub fn outage_bound(terms: &Terms, down: Duration, recall: Recall) -> Bound {
         // A proof from before the restart binds no broker that has forgotten its groups.
         (Mode::Exclusive, Recall::Nothing) => terms.threshold,
         (Mode::Exclusive, Recall::All | Recall::Reads) => Duration::ZERO,
+        // Whatever the group remembers: the grace of a new owner is longer than a claim.
+        (Mode::ExclusivePaper, _) => (terms.threshold + terms.clock).saturating_sub(terms.grace),
     };
     Bound { gap: to(seamless.saturating_sub(terms.threshold)), overlap: to(overlap) }
 }
@@ -86,16 +104,24 @@ pub enum Recall {
 /// earlier claims, and the messages that waited for it renew them once more; where members hand
 /// over, until it learns of its expulsion and of its successors. In the fast mode only
 /// a message that it sends after waking renews a claim, until its next heartbeat finds it expelled.
-/// In the exclusive mode only a proof that it asks for after waking does.
+/// In the exclusive mode only a proof that it asks for after waking does. In the paper's only a
+/// message that was appended since does; that it may receive one after it was expelled, before it
+/// learns of that, breaks the promise of that mode.
 fn pause(terms: &Terms, d: Duration) -> Bound {
     let threshold = terms.threshold;
     let (soonest, latest) = terms.suspected().unwrap_or((terms.soonest(), terms.takeover()));
-    let asleep = d.min(threshold).saturating_sub(soonest).saturating_sub(terms.grace);
+    let asleep = d.min(threshold + terms.clock).saturating_sub(soonest).saturating_sub(terms.grace);
     let drained = asleep + terms.silence() + DRAIN;
     let (longest, overlap) = match terms.mode {
+        // Its claim ends while it is asleep; when it wakes it may be the greatest again.
+        Mode::NonExclusive if terms.unproven => {
+            (slept(terms, d, terms.first), asleep.max(terms.moved()))
+        }
         Mode::NonExclusive => (d.min(latest), drained + terms.moved()),
         Mode::Fast => (slept(terms, d, FIRST_MESSAGE + terms.work), drained),
         Mode::Exclusive => (slept(terms, d, terms.first + terms.work), Duration::ZERO),
+        // It promises that a member that wakes claims nothing: what waited for it bears old stamps.
+        Mode::ExclusivePaper => (slept(terms, d, FIRST_MESSAGE + terms.work), asleep),
     };
     Bound { gap: Range::new(d.min(soonest), longest), overlap: to(overlap) }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::access::access;
+use super::access::{token_problem, unfit_for_own_membership};
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Election, Elsewhere, GroupSettings, Launch, MembershipClient, Mode,
-    OtherAccess, Pace, Plan, Roles, Spec, defaults, duty, elections, exclusive, is_secret,
-    on_death,
+    Beacons, Cluster, Count, Edges, Election, Elsewhere, GroupSettings, MembershipClient, Mode,
+    OtherAccess, Pace, Plan, Roles, Spec, consumer, defaults, duty, elections, exclusive, handover,
+    is_secret, mesh, on_death, outside, paper, slots, static_members, stores,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::kafka::Unfit;
@@ -19,9 +19,6 @@ use crate::yaml::{Cursor, Problem, choices};
 const ROLES_MOST: u32 = 1_000_000;
 const MEMBERS_MOST: u32 = 1_000;
 const PARTITIONS_MOST: u32 = 1_000;
-/// Keys of external brokers, and keys that no cluster has at this level.
-const OTHERS: [&str; 8] =
-    ["etcd", "bootstrap", "failover", "start_up", "properties", "secrets", "controller", "host"];
 /// The shortest duration, because Kafka counts in milliseconds.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -34,6 +31,7 @@ pub(super) fn spec(spec: &Spec, places: Places<'_>) -> Vec<Problem> {
         problems.push(Problem::at(root.key("version").origin(), message).hint("write 1"));
     }
     roles(&spec.roles, root.key("roles"), &mut problems);
+    problems.extend(slots::problem(spec, places));
     if spec.groups.is_empty() {
         problems.push(Problem::at(root.key("groups").name(), "the topology has no groups"));
     }
@@ -84,7 +82,9 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
     let brokers = match cluster {
         Cluster::Brokers(brokers) => brokers,
         Cluster::Embedded(_) => return problems.extend(embedded_problem(place)),
-        Cluster::Etcd(store) => return problems.extend(etcd_problem(&store.etcd, place)),
+        Cluster::Etcd(_) | Cluster::ZooKeeper(_) | Cluster::Nats(_) => {
+            return problems.extend(stores::problem(cluster, place));
+        }
     };
     if place.key("host").exists() {
         let message = "external brokers have no `host`: faults cannot hit their machine";
@@ -93,7 +93,9 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
                 .hint("an embedded cluster can have one: {embedded: {host: alpha}}"),
         );
     }
-    if let Some(bad) = brokers.bootstrap.split(',').map(str::trim).find(|part| !is_address(part)) {
+    if let Some(bad) =
+        brokers.bootstrap.split(',').map(str::trim).find(|part| !stores::is_address(part))
+    {
         let message = format!("{bad:?} is not an address of a broker");
         problems.push(
             Problem::at(place.key("bootstrap").origin(), message)
@@ -103,31 +105,12 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
     let OtherAccess { properties, secrets } = &brokers.controller;
     access_problems(&brokers.properties, &brokers.secrets, place, problems);
     access_problems(properties, secrets, place.key("controller"), problems);
-}
-
-/// Whether it is `host:port`.
-fn is_address(text: &str) -> bool {
-    let (host, port) = text.rsplit_once(':').unwrap_or_default();
-    !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
-}
-
-/// The problem of an address of etcd, or of a key next to it.
-fn etcd_problem(address: &str, place: Cursor<'_>) -> Option<Problem> {
-    if let Some(key) = OTHERS.into_iter().find(|key| *key != "etcd" && place.key(key).exists()) {
-        let message = format!("a cluster of etcd has no `{key}`");
-        let hint = "it is {etcd: \"http://127.0.0.1:2379\"} and no more";
-        // The line may hold secrets.
-        return Some(Problem::at(place.key(key).name(), message).hint(hint).unshown());
-    }
-    let fits = address.strip_prefix("http://").is_some_and(is_address);
-    let message = format!("{address:?} is not an address of etcd");
-    let problem = Problem::at(place.key("etcd").origin(), message);
-    (!fits).then(|| problem.hint("write one as in http://127.0.0.1:2379, without TLS"))
+    problems.extend(token_problem(brokers, place));
 }
 
 /// The problem of a key next to `embedded`.
 fn embedded_problem(place: Cursor<'_>) -> Option<Problem> {
-    let key = OTHERS.into_iter().find(|key| place.key(key).exists())?;
+    let key = stores::OTHERS.into_iter().find(|key| place.key(key).exists())?;
     let hint = match key {
         "host" => "write it below `embedded`: {embedded: {host: alpha}}",
         _ => "it belongs to external brokers, which have a `bootstrap`",
@@ -167,23 +150,19 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
     let Some(group) = spec.groups.get(name) else { return };
     let place = places.group(name);
     let settings = group.settings(&spec.defaults);
-    let cluster = spec.clusters.get(&group.cluster);
+    let cluster = group.cluster.as_ref().and_then(|name| spec.clusters.get(name));
     let unfit = cluster.and_then(unfit_for_own_membership);
     let pace = defaults::pace(&settings, 1, unfit.is_none());
-    match cluster {
-        None => {
+    match (&group.cluster, cluster) {
+        (Some(written), None) => {
             let known = spec.clusters.keys().map(ClusterName::as_str);
-            problems.push(
-                Problem::at(
-                    place.key("cluster").origin(),
-                    format!("there is no cluster `{}`", group.cluster),
-                )
-                .hint(choices(group.cluster.as_str(), known)),
-            );
+            let message = format!("there is no cluster `{written}`");
+            let problem = Problem::at(place.key("cluster").origin(), message);
+            problems.push(problem.hint(choices(written.as_str(), known)));
         }
-        Some(cluster) => {
-            replica_problems(cluster, &settings, name, places, problems);
-        }
+        (_, Some(cluster)) => replica_problems(cluster, &settings, name, places, problems),
+        // Whether it needs one, its election says.
+        (None, None) => {}
     }
     let counts = [
         ("members", group.members, 1, MEMBERS_MOST),
@@ -200,11 +179,8 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
             });
         }
     }
-    if let (Some(Launch::External), Some(count)) = (group.launch, group.members) {
-        let message = format!("Tandem starts no member of this group, and {count} are written");
-        let hint = "leave `members` out: each `tandem hold` is one";
-        problems.push(Problem::at(place.key("members").origin(), message).hint(hint));
-    }
+    problems.extend(outside::problem(group, place));
+    problems.extend(beacons_problem(&pace, name, places));
     if let (Mode::Fast, Some(count @ 2..)) = (pace.mode, group.partitions) {
         let message = format!("a group in fast mode has one partition, not {count}");
         problems.push(
@@ -214,14 +190,18 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
     }
     problems.extend(elections::problems(spec, group, name, places));
     match elections::election(&settings) {
-        // Its pace follows from its lease.
-        Election::Etcd => return,
+        // Their paces follow other rules.
+        Election::Etcd | Election::Among(_) | Election::ZooKeeper => return,
         Election::Neli => {}
     }
     problems.extend(membership_problem(unfit, &pace, name, places));
+    problems.extend(consumer::problems(group, &settings, &pace, name, places));
     problems.extend(on_death::problem(group, &pace, name, places));
-    problems.extend(handover_problem(&pace, name, places));
+    problems.extend(mesh::problem(group, &pace, name, places));
+    problems.extend(handover::problem(&pace, name, places));
+    problems.extend(static_members::problems(&pace, name, places));
     problems.extend(exclusive::problems(&settings, &pace, name, places));
+    problems.extend(paper::problems(&settings, &pace, name, places));
     problems.extend(pace_problem(&pace, name, places));
     problems.extend(duty::problems(spec, group, &pace, name, places));
     if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
@@ -251,7 +231,8 @@ fn replica_problems(
                 problems.push(Problem::at(origin, message).hint("write 1"));
             }
             (_, Some(0)) => problems.push(Problem::at(origin, format!("{key} is at least 1"))),
-            (Cluster::Embedded(_) | Cluster::Brokers(_) | Cluster::Etcd(_), Some(_) | None) => {}
+            (Cluster::Embedded(_) | Cluster::Brokers(_), Some(_) | None)
+            | (Cluster::Etcd(_) | Cluster::ZooKeeper(_) | Cluster::Nats(_), Some(_) | None) => {}
         }
     }
     if let (Cluster::Brokers(_), Some(copies), Some(insync)) = (cluster, copies, insync)
@@ -263,12 +244,6 @@ fn replica_problems(
         let hint = "one less than `replication` outlives the loss of a broker";
         problems.push(Problem::at(origin, message).hint(hint));
     }
-}
-
-/// The client property of a cluster that membership of our own does not honour, if there is one.
-fn unfit_for_own_membership(cluster: &Cluster) -> Option<Unfit> {
-    let Cluster::Brokers(brokers) = cluster else { return None };
-    access(&brokers.properties, &brokers.secrets).unfit_for_own_membership()
 }
 
 /// A group with membership of our own cannot use a cluster that is unfit for it.
@@ -289,17 +264,18 @@ fn membership_problem(
     }))
 }
 
-/// Only non-exclusive members lead what their group has taken from them, and only one that knows
-/// its generation can tell a later owner from a former one.
-fn handover_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Problem> {
-    let fits = pace.mode == Mode::NonExclusive && pace.membership == MembershipClient::Own;
-    (pace.handover && !fits).then(|| {
-        let message = "`handover: true` needs non-exclusive mode and `membership: own`";
-        let hint = "in the other modes a revocation ends a claim, so nothing is handed over";
-        Problem::at(places.setting(name, "handover"), message).hint(
-            if pace.mode == Mode::NonExclusive { "write `membership: own` as well" } else { hint },
-        )
-    })
+/// Who publishes follows from some modes.
+fn beacons_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Problem> {
+    let message = match (pace.mode, pace.beacons) {
+        (Mode::Fast, Beacons::All) => "in fast mode only the holder of the partition publishes",
+        (Mode::ExclusivePaper, Beacons::Owners) => {
+            "in exclusive-paper mode all members publish, as the paper has it"
+        }
+        (Mode::Fast, Beacons::Owners)
+        | (Mode::ExclusivePaper, Beacons::All)
+        | (Mode::NonExclusive | Mode::Exclusive, Beacons::All | Beacons::Owners) => return None,
+    };
+    Some(Problem::at(places.setting(name, "beacons"), message).hint("leave it out"))
 }
 
 /// The first rule that a pace breaks; the later rules depend on the earlier.
@@ -329,6 +305,11 @@ fn pace_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Pro
     }
     if pace.mode == Mode::Exclusive
         && let Some(problem) = exclusive::threshold_problem(pace, name, places)
+    {
+        return Some(problem);
+    }
+    if pace.mode == Mode::ExclusivePaper
+        && let Some(problem) = paper::threshold_problem(pace, name, places)
     {
         return Some(problem);
     }
@@ -366,17 +347,6 @@ pub(super) fn topics(plan: &Plan, places: Places<'_>) -> Vec<Problem> {
         }
     }
     problems
-}
-
-/// The facts of members that Tandem does not start have a topic of their own.
-pub(super) fn facts(plan: &Plan, places: Places<'_>) -> Option<Problem> {
-    let topic = plan.facts_topic().ok().filter(|_| plan.has_external())?;
-    let (name, _) = plan.groups.iter().find(|(_, group)| group.topic == topic)?;
-    let message = format!("topic `{topic}` is for the facts of members that Tandem does not start");
-    let place = places.group(name);
-    let key = place.key("topic");
-    let origin = if key.exists() { key.origin() } else { place.name() };
-    Some(Problem::at(origin, message).hint("name another `topic` for the group"))
 }
 
 /// Edges speak TLS on behalf of members, and support fewer properties than librdkafka.

@@ -1,9 +1,11 @@
 //! The defaults.
 
-use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::{Assignor, Election, GroupSettings, MembershipClient, Mode, Pace, Profile, elections};
+use super::{
+    Assignor, Beacons, Election, Ensemble, GroupProtocol, GroupSettings, MembershipClient, Mode,
+    Pace, Profile, among, elections, paper, zookeeper,
+};
 use crate::time::Span;
 use tandem_member::usual;
 
@@ -21,6 +23,10 @@ pub(super) const START_UP: Duration = Duration::from_secs(30);
 pub(super) const START_UP_EMBEDDED: Duration = Duration::from_millis(500);
 /// The same for etcd: it reads its log, and elects a leader.
 pub(super) const START_UP_ETCD: Duration = Duration::from_secs(5);
+/// The same for ZooKeeper: a Java machine starts, and an ensemble elects a leader.
+pub(super) const START_UP_ZOOKEEPER: Duration = Duration::from_secs(15);
+/// The same for NATS, which keeps nothing: its clients try again each tenth of a second.
+pub(super) const START_UP_NATS: Duration = Duration::from_secs(1);
 /// A group of three survives the loss of one member, and of a second while the first is away.
 pub(super) const MEMBERS: u32 = 3;
 const PARTITIONS_MOST: u32 = 16;
@@ -41,6 +47,8 @@ pub(super) fn retention(settings: &GroupSettings, threshold: Duration) -> Durati
 pub(super) fn pace(settings: &GroupSettings, sharing: u32, own_fits: bool) -> Pace {
     match elections::election(settings) {
         Election::Etcd => return elections::pace(settings),
+        Election::Among(election) => return among::pace(election, settings),
+        Election::ZooKeeper => return zookeeper::pace(settings, &Ensemble::default()),
         Election::Neli => {}
     }
     let session = settings.session.map_or(usual::SESSION, Span::get);
@@ -51,23 +59,38 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32, own_fits: bool) -> Pa
     let as_published = settings.profile == Some(Profile::Paper);
     let membership = settings.membership.unwrap_or(match mode {
         Mode::NonExclusive if own_fits && !as_published => MembershipClient::Own,
-        Mode::NonExclusive | Mode::Fast => MembershipClient::Library,
+        Mode::NonExclusive | Mode::Fast | Mode::ExclusivePaper => MembershipClient::Library,
         Mode::Exclusive => MembershipClient::Own,
     });
+    let protocol = settings.protocol.unwrap_or_default();
     let knows = mode == Mode::NonExclusive && membership == MembershipClient::Own;
+    let wake = Span(usual::wake(heartbeat));
+    let (clock_error, grace) = paper::times(settings, mode, Span(threshold), wake);
     Pace {
         mode,
         session: Span(session),
         heartbeat: Span(heartbeat),
-        wake: Span(usual::wake(heartbeat)),
+        wake,
         beacon: Span(share(beacon, threshold, sharing)),
+        beacons: settings.beacons.unwrap_or(match mode {
+            Mode::NonExclusive | Mode::Exclusive | Mode::ExclusivePaper => Beacons::All,
+            Mode::Fast => Beacons::Owners,
+        }),
         threshold: Span(threshold),
         hold: settings.hold.unwrap_or_default(),
+        clock_error,
+        grace,
         on_death: settings.on_death.unwrap_or_default(),
         suspect: settings.suspect,
-        assignor: settings.assignor.unwrap_or(Assignor::Roundrobin),
+        assignor: settings.assignor.unwrap_or(match protocol {
+            GroupProtocol::Classic => Assignor::Roundrobin,
+            GroupProtocol::Consumer => Assignor::Uniform,
+        }),
         membership,
+        protocol,
+        assignment: settings.assignment_interval.unwrap_or_default(),
         handover: settings.handover.unwrap_or(knows && !as_published),
+        static_members: settings.static_members.unwrap_or_default(),
         starts_within: Span::default(),
         stops_before: Span::default(),
     }
@@ -85,11 +108,4 @@ pub(super) fn restart(settings: &GroupSettings, session: Duration) -> Duration {
 /// times per threshold, so that it also works alone.
 fn share(beacon: Duration, threshold: Duration, sharing: u32) -> Duration {
     beacon.saturating_mul(sharing).min((threshold / 3).max(beacon))
-}
-
-/// The messages per second that a group publishes: each member on each partition, each interval; in
-/// the fast mode the holder alone.
-pub(super) fn beacons_per_s(members: u32, partitions: NonZeroU32, pace: &Pace) -> f64 {
-    let members = if pace.mode == Mode::Fast { 1 } else { members };
-    f64::from(members) * f64::from(partitions.get()) / pace.beacon.get().as_secs_f64().max(0.001)
 }

@@ -54,7 +54,9 @@ pub(super) fn threshold_problem(
     let at = |message: String| Problem::at(places.setting(name, "threshold"), message);
     let Pace { threshold, session, heartbeat, .. } = *pace;
     let most = Span(usual::exclusive_threshold_most(session.get()));
-    let least = Span(2 * (heartbeat.get() + pace.wake.get()));
+    // Under the newer protocol one is a quarter of `T` old when it counts.
+    let beats = if pace.protocol.is_classic() { 2 } else { 3 };
+    let least = Span(beats * (heartbeat.get() + pace.wake.get()));
     if threshold > most {
         let message = format!("threshold {threshold} is not below session {session}");
         let hint = format!("at most {most}: a claim must end before its member is expelled");
@@ -70,7 +72,7 @@ pub(super) fn threshold_problem(
 /// What users of exclusive groups must know.
 pub(super) fn warnings(plan: &Plan) -> Vec<String> {
     let exclusive: Vec<_> =
-        plan.groups.iter().filter(|(_, group)| group.pace.mode.is_exclusive()).collect();
+        plan.groups.iter().filter(|(_, group)| group.pace.mode.forbids_overlap()).collect();
     let names: Vec<String> = exclusive.iter().map(|(name, _)| format!("`{name}`")).collect();
     let mut warnings = Vec::new();
     if names.len() > 1 {
@@ -80,7 +82,7 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
             names.len()
         ));
     }
-    for (name, group) in exclusive {
+    for (name, group) in exclusive.into_iter().filter(|(_, it)| it.pace.mode.is_exclusive()) {
         let cluster = plan.clusters.get(&group.cluster);
         if cluster.is_some_and(|cluster| cluster.address == Address::Embedded) {
             let threshold = group.pace.threshold;

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{ClusterFacts, Plan, PlannedGroup, Shareable, exclusive, foreign, shared_fate};
+use super::{
+    ClusterFacts, Plan, PlannedGroup, Shareable, consumer, exclusive, foreign, paper, shared_fate,
+};
 use crate::ids::{ClusterName, GroupName};
 
 /// The severity of a finding.
@@ -48,10 +50,15 @@ pub fn judge(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Fi
     }
     for (name, group) in &plan.groups {
         let Some(facts) = facts.get(&group.cluster) else { continue };
-        session(name, group, facts, &mut findings);
+        if group.pace.protocol.is_classic() {
+            session(name, group, facts, &mut findings);
+        } else {
+            findings.extend(consumer::findings(name, group, facts));
+        }
         ledger(name, group, facts, &mut findings);
         findings.push(coordinator(name, group, facts));
         findings.extend(exclusive::finding(name, group, facts));
+        findings.extend(paper::finding(name, group, facts));
     }
     findings.extend(shared(plan, facts));
     findings

@@ -1,14 +1,18 @@
 //! Renders the plan as text for people.
 
+mod among;
+mod promised;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use super::{
-    Address, Bound, Edges, Foreign, MembershipClient, OnDeath, Plan, PlannedGroup, Range, Recall,
-    Terms, outage_bound, shared_fate,
+    Address, Bound, Edges, Ensemble, Foreign, Load, MembershipClient, Mode, OnDeath, Pace, Plan,
+    PlannedGroup, Range, Recall, Terms, UNLIMITED, outage_bound, shared_fate, slots,
 };
 use crate::ids::{ClusterName, GroupName, HostName, MemberId};
+use crate::neli::Publishers;
 use crate::time::Span;
 
 /// Displays a plan as text.
@@ -28,11 +32,14 @@ impl fmt::Display for Page<'_> {
             counted(usize::try_from(plan.roles.len()).unwrap_or(usize::MAX), "role"),
             counted(plan.groups.len(), "group")
         )?;
+        if let Some(line) = slots::line(plan) {
+            writeln!(f, "{line}")?;
+        }
         for (name, group) in &plan.groups {
-            group_section(f, plan, name, group)?;
+            section(f, plan, name, group)?;
         }
         clusters(f, plan)?;
-        promise(f, plan)?;
+        promised::section(f, plan)?;
         let shared: Vec<_> =
             shared_fate::of(plan).into_iter().filter(|fate| !fate.implied).collect();
         writeln!(f, "\nshared fate")?;
@@ -52,17 +59,32 @@ impl fmt::Display for Page<'_> {
     }
 }
 
-fn group_section(
+/// The section of a group, by how it elects.
+fn section(
     f: &mut fmt::Formatter<'_>,
     plan: &Plan,
     name: &GroupName,
     group: &PlannedGroup,
 ) -> fmt::Result {
     let host = declared(group.host.as_ref());
+    if let Some(electorate) = plan.electorate_of(group) {
+        writeln!(f, "\ngroup {name}, without a cluster{host}")?;
+        return among::by_links(f, plan, group, electorate);
+    }
     writeln!(f, "\ngroup {name} on cluster {}{host}", group.cluster)?;
     if plan.etcd_of(group).is_some() {
         return over_etcd(f, plan, name, group);
     }
+    if let Some(ensemble) = plan.zookeeper_of(group) {
+        return over_zookeeper(f, plan, (name, group), ensemble);
+    }
+    if plan.is_over_nats(group) {
+        return among::over_nats(f, plan, (name, group));
+    }
+    over_kafka(f, plan, group)
+}
+
+fn over_kafka(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::Result {
     let replication = group.replication.map(|factor| format!(", {factor} replicas"));
     let insync = group.min_insync_replicas.map(|least| format!(", {least} of them in sync"));
     writeln!(
@@ -80,7 +102,9 @@ fn group_section(
         MembershipClient::Own => String::new(),
     };
     let assignor = pace.assignor.as_str();
-    writeln!(f, "  consumer group  {} ({assignor}{client})", group.consumer_group)?;
+    let client = if pace.static_members { format!("{client}, static members") } else { client };
+    let protocol = if pace.protocol.is_classic() { "" } else { ", shared out by the brokers" };
+    writeln!(f, "  consumer group  {} ({assignor}{client}{protocol})", group.consumer_group)?;
     let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
     if group.is_started() {
         writeln!(
@@ -95,7 +119,8 @@ fn group_section(
             }
         )?;
     } else {
-        writeln!(f, "  members         yours: each `tandem hold` is one")?;
+        let chaos = if group.takes_orders() { "; experiments may hit them" } else { "" };
+        writeln!(f, "  members         yours: each `tandem hold` is one{chaos}")?;
     }
     if group.foreign == Foreign::Allow {
         writeln!(
@@ -115,6 +140,13 @@ fn group_section(
             duty.grace
         )?;
     }
+    paced(f, pace)?;
+    load(f, plan, group)?;
+    costs(f, plan, group)
+}
+
+/// How often a member of a group over Kafka speaks, and for how long it claims.
+fn paced(f: &mut fmt::Formatter<'_>, pace: &Pace) -> fmt::Result {
     writeln!(
         f,
         "  pace            session {}, heartbeat {}, beacon {}, threshold {}{} ({}{})",
@@ -126,8 +158,35 @@ fn group_section(
         pace.mode.as_str(),
         if pace.handover { ", handed over" } else { "" }
     )?;
-    writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
-    costs(f, plan, group)
+    if !pace.grace.is_zero() {
+        writeln!(
+            f,
+            "                  by the paper: broker stamps, clocks within {}, a new owner waits {}",
+            pace.clock_error, pace.grace
+        )?;
+    }
+    Ok(())
+}
+
+/// What the group asks of its brokers, and what it would ask if others published.
+fn load(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::Result {
+    let beacons = group.pace.beacons;
+    let Load { messages, deliveries } = Load::of(plan, group, beacons);
+    writeln!(f, "  load            {messages:.0} beacons/s, {deliveries:.0} deliveries/s")?;
+    if messages == 0.0 || group.pace.mode == Mode::Fast {
+        return Ok(());
+    }
+    let Load { messages, deliveries } = Load::of(plan, group, beacons.other());
+    let other = Publishers::from(beacons.other()).as_str();
+    writeln!(f, "                  with `beacons: {other}` {messages:.0} and {deliveries:.0}")
+}
+
+/// Who the members are of a group that does not elect on Kafka, and what they lead.
+fn members_and_roles(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::Result {
+    let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
+    let (members, restart) = (abridged(&members), group.restart_after);
+    writeln!(f, "  members         {members}, started again {restart} after a death")?;
+    writeln!(f, "  roles           {}", roles(plan, group))
 }
 
 /// The rest of the section of a group that elects over etcd.
@@ -137,19 +196,38 @@ fn over_etcd(
     name: &GroupName,
     group: &PlannedGroup,
 ) -> fmt::Result {
-    let (pace, restart) = (&group.pace, group.restart_after);
-    let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
+    let pace = &group.pace;
     let keys = counted(group.width(), "key");
-    writeln!(f, "  over etcd       {keys} below {}", plan.etcd_prefix(name))?;
-    let members = abridged(&members);
-    writeln!(f, "  members         {members}, started again {restart} after a death")?;
-    writeln!(f, "  roles           {}", roles(plan, group))?;
+    writeln!(f, "  over etcd       {keys} below {}", plan.store_prefix(name))?;
+    members_and_roles(f, plan, group)?;
     let (lease, renewed, ends) = (pace.session, pace.heartbeat, pace.threshold);
     writeln!(
         f,
         "  pace            lease {lease}, renewed each {renewed}; a claim ends {ends} after the \
          last renewal (exclusive)"
     )?;
+    costs(f, plan, group)
+}
+
+/// The rest of the section of a group that elects over ZooKeeper.
+fn over_zookeeper(
+    f: &mut fmt::Formatter<'_>,
+    plan: &Plan,
+    (name, group): (&GroupName, &PlannedGroup),
+    ensemble: &Ensemble,
+) -> fmt::Result {
+    let pace = &group.pace;
+    let folders = counted(group.width(), "folder");
+    writeln!(f, "  over zookeeper  {folders} of nodes below {}", plan.store_prefix(name))?;
+    members_and_roles(f, plan, group)?;
+    let (session, written, ends) = (pace.session, pace.heartbeat, pace.threshold);
+    writeln!(
+        f,
+        "  pace            session {session}, a write each {written}; a claim ends {ends} after \
+         the last write (exclusive)"
+    )?;
+    let (least, most) = ensemble.sessions();
+    writeln!(f, "                  the servers must allow it: by their ticks {least} to {most}")?;
     costs(f, plan, group)
 }
 
@@ -166,11 +244,14 @@ fn costs(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::
     writeln!(f, "    {:<11}{:<13} overlap", "", "gap")?;
     let bounds = &group.bounds;
     let brokers = plan.clusters.get(&group.cluster).is_some_and(|it| it.failover.is_some());
+    let alone = plan.among_of(group).is_some();
     let rows = [
         ("kill", Some(bounds.kill)),
         ("leave", Some(bounds.leave)),
-        ("isolation", Some(bounds.cut_off())),
+        ("isolation", Some(if alone { bounds.isolation } else { bounds.cut_off() })),
         ("silence", bounds.silence),
+        ("link", bounds.link),
+        ("links, all", bounds.links_and_brokers),
         ("pause", Some(bounds.pause)),
         ("restart", Some(bounds.restart)),
         ("broker", Some(bounds.broker).filter(|_| brokers)),
@@ -179,7 +260,7 @@ fn costs(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::
     for (fault, Bound { gap, overlap }) in rows {
         writeln!(f, "    {fault:<11}{:<13} {}", range(gap), range(overlap))?;
     }
-    match plan.clusters.get(&group.cluster) {
+    match plan.clusters.get(&group.cluster).filter(|_| !alone) {
         Some(cluster) => {
             let embedded = cluster.address == Address::Embedded;
             let recall = if embedded { Recall::Nothing } else { Recall::Reads };
@@ -224,15 +305,16 @@ fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
     }
     writeln!(f, "\nclusters")?;
     for (name, cluster) in &plan.clusters {
-        let address = match &cluster.address {
-            Address::Embedded => "embedded, a process of its own",
-            Address::Bootstrap(address) | Address::Etcd(address) => address,
-        };
-        let load = match cluster.address {
-            Address::Etcd(_) => "etcd".to_owned(),
-            Address::Embedded | Address::Bootstrap(_) => {
-                format!("{:.0} beacons/s in all", load.get(name).copied().unwrap_or_default())
-            }
+        let load = load.get(name).copied().unwrap_or_default();
+        let load = format!("{load:.0} beacons/s in all");
+        let (address, load) = match &cluster.address {
+            Address::Embedded => ("embedded, a process of its own", load),
+            Address::Bootstrap(address) => (address.as_str(), load),
+            Address::Etcd(address) => (address.as_str(), "etcd".to_owned()),
+            Address::ZooKeeper(it) => (it.zookeeper.as_str(), format!("ZooKeeper, {it}")),
+            Address::Nats(address) => (address.as_str(), "NATS".to_owned()),
+            // Each has its group's section.
+            Address::Members(_) => continue,
         };
         let start_up = cluster.start_up;
         let host = declared(cluster.host.as_ref());
@@ -245,27 +327,6 @@ fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
     match plan.edges {
         Edges::Direct => {}
         Edges::Proxied => writeln!(f, "  members connect through edges, a process of its own")?,
-    }
-    Ok(())
-}
-
-fn promise(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
-    writeln!(f, "\npromised")?;
-    writeln!(f, "  {} leader of each role in each group", plan.objective.leaders_per_group)?;
-    if let Some(gap) = plan.objective.joint_gap {
-        writeln!(f, "  no role without a leader in all groups at once for longer than {gap}")?;
-    }
-    if let Some(gap) = plan.objective.group_gap {
-        writeln!(f, "  no role without a leader in one group for longer than {gap}")?;
-    }
-    let groups = plan.groups.len();
-    if groups > 1 {
-        writeln!(
-            f,
-            "  one leader at all times with faults in up to {} of the {groups} groups: for k \
-             leaders despite f faults, use k + f groups",
-            groups - 1
-        )?;
     }
     Ok(())
 }
@@ -292,6 +353,7 @@ fn range(range: Range) -> String {
     let ms = |span: Span| span.get().as_millis();
     match (ms(range.low), ms(range.high)) {
         (_, 0) => "none".to_owned(),
+        _ if range.high.get() == UNLIMITED => "as long as it lasts".to_owned(),
         (low, high) => format!("{low} to {high}"),
     }
 }

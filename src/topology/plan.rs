@@ -7,12 +7,17 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Allowance, Bounds, Foreign, Objective, Pace, PlannedDuty, Shareable};
+use super::election::OVER_NATS;
+use super::{
+    Access, Allowance, Bounds, Chaos, Electorate, Ensemble, Foreign, Links, Objective, Pace,
+    PlannedDuty, Secret, Shareable, Slots,
+};
 use crate::ids::{
-    ClusterName, ConsumerGroup, GroupName, HostName, MemberId, NameError, PartitionId, RoleIndex,
-    RoleName, TopicName, TopologyName,
+    ClusterName, ConsumerGroup, GroupName, HostName, MemberId, PartitionId, RoleIndex, RoleName,
+    TopicName, TopologyName,
 };
 use crate::kafka::TopicSettings;
+use crate::neli::elections::among::Among;
 use crate::roles::{RoleClass, Roles};
 use crate::time::Span;
 
@@ -23,6 +28,9 @@ pub struct Plan {
     pub topology: TopologyName,
     /// The roles, in the order of the topology; a role's index is its position.
     pub roles: Roles,
+    /// Which role each key belongs to, if keys have roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Slots>,
     /// The clusters.
     pub clusters: BTreeMap<ClusterName, PlannedCluster>,
     /// The groups.
@@ -38,6 +46,10 @@ pub struct Plan {
     /// The limits on faults.
     #[serde(default)]
     pub limits: Allowance,
+    /// Where the key is that seals orders to members which Tandem does not start, if it is not the
+    /// user's own on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_key: Option<Secret>,
     /// Warnings for the reader, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -70,8 +82,33 @@ impl PlannedCluster {
     #[must_use]
     pub fn is_alone(&self) -> bool {
         match &self.address {
-            Address::Embedded | Address::Etcd(_) => true,
-            Address::Bootstrap(list) => !list.contains(','),
+            Address::Embedded | Address::Members(_) => true,
+            Address::Bootstrap(list) | Address::Etcd(list) | Address::Nats(list) => {
+                !list.contains(',')
+            }
+            Address::ZooKeeper(ensemble) => !ensemble.zookeeper.contains(','),
+        }
+    }
+
+    /// Whether it is of Kafka.
+    #[must_use]
+    pub const fn is_kafka(&self) -> bool {
+        match self.address {
+            Address::Embedded | Address::Bootstrap(_) => true,
+            Address::Etcd(_) | Address::Members(_) | Address::ZooKeeper(_) | Address::Nats(_) => {
+                false
+            }
+        }
+    }
+
+    /// Whether it was there before a run, and stays.
+    #[must_use]
+    pub const fn outlives_runs(&self) -> bool {
+        match self.address {
+            Address::Bootstrap(_) | Address::Etcd(_) | Address::ZooKeeper(_) | Address::Nats(_) => {
+                true
+            }
+            Address::Embedded | Address::Members(_) => false,
         }
     }
 
@@ -90,8 +127,15 @@ pub enum Address {
     Embedded,
     /// External brokers: `host:port`, separated by commas.
     Bootstrap(String),
-    /// etcd, for groups that elect over it: `http://host:port`.
+    /// etcd, for groups that elect over it: `http://host:port`, with commas if there are several.
     Etcd(String),
+    /// No brokers and no store: the members of one group, which elect among themselves.
+    Members(Electorate),
+    /// ZooKeeper, for groups that elect over it.
+    #[serde(rename = "zookeeper")]
+    ZooKeeper(Ensemble),
+    /// NATS, for groups that elect over it: `host:port`, with commas if there are several.
+    Nats(String),
 }
 
 /// Who starts the members of a group.
@@ -127,7 +171,7 @@ pub enum Edges {
 /// One group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedGroup {
-    /// Its cluster.
+    /// Its cluster; of a group that elects among its members, the name of those.
     pub cluster: ClusterName,
     /// Its ledger.
     pub topic: TopicName,
@@ -143,12 +187,18 @@ pub struct PlannedGroup {
     /// Who starts its members.
     #[serde(default, skip_serializing_if = "Launch::is_by_tandem")]
     pub launch: Launch,
+    /// Whether experiments may hit its members, if Tandem does not start them.
+    #[serde(default, skip_serializing_if = "Chaos::is_refused")]
+    pub chaos: Chaos,
     /// Whether its consumer group may have members that the run did not start.
     #[serde(default, skip_serializing_if = "Foreign::is_refused")]
     pub foreign: Foreign,
     /// What its members run for each role that they lead; `None` means the stand-in of Tandem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty: Option<PlannedDuty>,
+    /// Where its members listen for each other, if not on the loopback alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<Links>,
     /// Its durations and rules.
     pub pace: Pace,
     /// The topic's replication factor; `None` means the cluster's default.
@@ -181,15 +231,6 @@ impl PlannedGroup {
 }
 
 impl Plan {
-    /// The topic by which the facts of members travel that Tandem does not start; the same name on
-    /// each cluster.
-    ///
-    /// # Errors
-    /// The topology's name is too long for it.
-    pub fn facts_topic(&self) -> Result<TopicName, NameError> {
-        format!("{}-facts", self.topology).parse()
-    }
-
     /// Whether any group has members that Tandem does not start.
     #[must_use]
     pub fn has_external(&self) -> bool {
@@ -201,13 +242,82 @@ impl Plan {
     pub fn etcd_of(&self, group: &PlannedGroup) -> Option<&str> {
         match &self.clusters.get(&group.cluster)?.address {
             Address::Etcd(address) => Some(address),
-            Address::Embedded | Address::Bootstrap(_) => None,
+            Address::Embedded
+            | Address::Bootstrap(_)
+            | Address::Members(_)
+            | Address::ZooKeeper(_)
+            | Address::Nats(_) => None,
         }
     }
 
-    /// What the keys of a group begin with, if it elects over etcd.
+    /// The ZooKeeper over which the group elects, if it does.
     #[must_use]
-    pub fn etcd_prefix(&self, group: &GroupName) -> String {
+    pub fn zookeeper_of(&self, group: &PlannedGroup) -> Option<&Ensemble> {
+        match &self.clusters.get(&group.cluster)?.address {
+            Address::ZooKeeper(ensemble) => Some(ensemble),
+            Address::Embedded
+            | Address::Bootstrap(_)
+            | Address::Members(_)
+            | Address::Etcd(_)
+            | Address::Nats(_) => None,
+        }
+    }
+
+    /// The members of the group, if it elects among them alone.
+    #[must_use]
+    pub fn electorate_of(&self, group: &PlannedGroup) -> Option<Electorate> {
+        match self.clusters.get(&group.cluster)?.address {
+            Address::Members(electorate) => Some(electorate),
+            Address::Embedded
+            | Address::Bootstrap(_)
+            | Address::Etcd(_)
+            | Address::ZooKeeper(_)
+            | Address::Nats(_) => None,
+        }
+    }
+
+    /// The election of the group, if its members elect by words to each other.
+    #[must_use]
+    pub fn among_of(&self, group: &PlannedGroup) -> Option<Among> {
+        match self.clusters.get(&group.cluster)?.address {
+            Address::Members(electorate) => Some(electorate.election),
+            Address::Nats(_) => Some(OVER_NATS),
+            Address::Embedded
+            | Address::Bootstrap(_)
+            | Address::Etcd(_)
+            | Address::ZooKeeper(_) => None,
+        }
+    }
+
+    /// Whether the group elects over NATS.
+    #[must_use]
+    pub fn is_over_nats(&self, group: &PlannedGroup) -> bool {
+        let cluster = self.clusters.get(&group.cluster);
+        cluster.is_some_and(|cluster| matches!(cluster.address, Address::Nats(_)))
+    }
+
+    /// What the subjects of a group begin with, if it elects over NATS.
+    #[must_use]
+    pub fn subject(&self, group: &GroupName) -> String {
+        format!("tandem.{}.{group}", self.topology)
+    }
+
+    /// Whether the group elects among its members alone.
+    #[must_use]
+    pub fn elects_alone(&self, group: &PlannedGroup) -> bool {
+        self.electorate_of(group).is_some()
+    }
+
+    /// Whether the group elects on Kafka.
+    #[must_use]
+    pub fn is_on_kafka(&self, group: &PlannedGroup) -> bool {
+        self.clusters.get(&group.cluster).is_some_and(PlannedCluster::is_kafka)
+    }
+
+    /// What the keys of a group begin with, if it elects over etcd; the folder of its nodes, if it
+    /// elects over ZooKeeper.
+    #[must_use]
+    pub fn store_prefix(&self, group: &GroupName) -> String {
         format!("/tandem/{}/{group}", self.topology)
     }
 

@@ -6,30 +6,41 @@ use std::time::Duration;
 
 use super::places::Places;
 use super::{
-    Access, Address, Cluster, Edges, Launch, Plan, PlannedCluster, PlannedGroup, Shareable, Spec,
-    Terms, access, bounds, check, defaults, shared_fate, sizing, strangers,
+    Access, Address, Cluster, Edges, Election, Electorate, Launch, Plan, PlannedCluster,
+    PlannedGroup, Shareable, Spec, Terms, access, bounds, check, defaults, elections, load,
+    outside, shared_fate, sizing, strangers, zookeeper,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, TopicName};
 use crate::time::Span;
-use crate::yaml::{Cursor, FileKind, Override, Problem, parse, read};
+use crate::yaml::{Cursor, FileKind, Node, Override, Problem, parse, read};
 
 /// Plans the topology that `text` describes, with `overrides` applied.
 ///
 /// # Errors
 /// All problems found; a value of the wrong type hides the rest.
 pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
+    planned(&root(text, overrides)?)
+}
+
+/// The content of a topology's file, with `overrides` applied.
+pub(super) fn root(text: &str, overrides: &[Override]) -> Result<Node, Vec<Problem>> {
     let one = |problem| vec![problem];
     let mut root = parse(text).map_err(one)?;
     FileKind::Topology.expect(&root).map_err(one)?;
     for set in overrides {
         set.apply(&mut root).map_err(one)?;
     }
-    let strangers = strangers::of(&root);
+    Ok(root)
+}
+
+/// Plans the topology of this content.
+pub(super) fn planned(root: &Node) -> Result<Plan, Vec<Problem>> {
+    let strangers = strangers::of(root);
     if !strangers.is_empty() {
         return Err(strangers);
     }
-    let spec: Spec = read(&root)?;
-    let places = Places::of(Cursor::of(&root));
+    let spec: Spec = read(root)?;
+    let places = Places::of(Cursor::of(root));
     let problems = check::spec(&spec, places);
     if !problems.is_empty() {
         return Err(problems);
@@ -44,7 +55,7 @@ pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
         }
     }
     problems.extend(check::topics(&plan, places));
-    problems.extend(check::facts(&plan, places));
+    problems.extend(outside::topics(&plan, places));
     problems.extend(check::edges(&plan, places));
     if !problems.is_empty() {
         return Err(problems);
@@ -86,30 +97,46 @@ impl Plan {
     #[must_use]
     pub fn beyond_edges(&self) -> Option<(&ClusterName, &str)> {
         let mut used = self.groups.values().map(|group| &group.cluster);
-        used.find_map(|name| {
-            let cluster = self.clusters.get(name)?;
-            match &cluster.address {
-                Address::Etcd(_) => Some((name, "etcd")),
-                Address::Embedded | Address::Bootstrap(_) => {
-                    Some((name, access::beyond_edges(&cluster.members)?))
-                }
-            }
-        })
+        used.find_map(|name| Some((name, self.beyond_edges_of(name)?)))
+    }
+
+    /// The property that edges do not support, by which members connect to this cluster, if there
+    /// is one.
+    #[must_use]
+    pub fn beyond_edges_of(&self, name: &ClusterName) -> Option<&str> {
+        let cluster = self.clusters.get(name)?;
+        match &cluster.address {
+            Address::Etcd(_) => Some("etcd"),
+            Address::ZooKeeper(_) => Some("zookeeper"),
+            Address::Nats(_) => Some("nats"),
+            Address::Embedded | Address::Bootstrap(_) => access::beyond_edges(&cluster.members),
+            // They connect to each other, with or without edges.
+            Address::Members(_) => None,
+        }
     }
 }
 
 /// Makes the plan of a checked topology.
 fn decide(spec: &Spec) -> Result<Plan, String> {
-    let clusters: BTreeMap<_, _> = spec
+    let mut clusters: BTreeMap<_, _> = spec
         .clusters
         .iter()
         .map(|(name, cluster)| (name.clone(), planned_cluster(cluster)))
         .collect();
+    for (name, group) in &spec.groups {
+        if let Election::Among(election) = elections::election(&group.settings(&spec.defaults))
+            && group.cluster.is_none()
+        {
+            let members = group.members.unwrap_or(defaults::MEMBERS);
+            let electorate = Electorate { election, members };
+            clusters.insert(elections::cluster(spec, name)?, alone(electorate));
+        }
+    }
     let mut sharing: BTreeMap<_, u32> = BTreeMap::new();
     let mut topics = BTreeMap::new();
-    for (name, group) in &spec.groups {
+    for name in spec.groups.keys() {
         let topic = topic(spec, name)?;
-        let brokers = shared_fate::brokers(&clusters, &group.cluster);
+        let brokers = shared_fate::brokers(&clusters, &elections::cluster(spec, name)?);
         *sharing.entry((brokers.clone(), topic.clone())).or_default() += 1;
         topics.insert(name.clone(), (brokers, topic));
     }
@@ -125,12 +152,14 @@ fn decide(spec: &Spec) -> Result<Plan, String> {
     Ok(Plan {
         topology: spec.name.clone(),
         roles: spec.roles.clone(),
+        slots: spec.slots,
         clusters,
         groups,
         edges: spec.edges,
         disjoint,
         objective: spec.objective,
         limits: spec.limits,
+        order_key: spec.order_key.clone(),
         warnings: Vec::new(),
     })
 }
@@ -145,14 +174,18 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
             members: Access::default(),
             controller: None,
         },
-        Cluster::Etcd(store) => PlannedCluster {
-            address: Address::Etcd(store.etcd.clone()),
-            host: None,
-            failover: None,
-            start_up: Span(defaults::START_UP_ETCD),
-            members: Access::default(),
-            controller: None,
-        },
+        Cluster::Etcd(store) => {
+            let address = Address::Etcd(store.etcd.clone());
+            without_brokers(address, defaults::START_UP_ETCD, &store.properties)
+        }
+        Cluster::ZooKeeper(servers) => {
+            let address = Address::ZooKeeper(servers.ensemble());
+            without_brokers(address, defaults::START_UP_ZOOKEEPER, &servers.properties)
+        }
+        Cluster::Nats(servers) => {
+            let address = Address::Nats(servers.nats.clone());
+            without_brokers(address, defaults::START_UP_NATS, &servers.properties)
+        }
         Cluster::Brokers(brokers) => {
             let members = access::access(&brokers.properties, &brokers.secrets);
             let other = &brokers.controller;
@@ -170,6 +203,27 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
     }
 }
 
+/// A cluster that has no brokers: a store, or members.
+fn without_brokers(
+    address: Address,
+    start_up: Duration,
+    properties: &BTreeMap<String, String>,
+) -> PlannedCluster {
+    PlannedCluster {
+        address,
+        host: None,
+        failover: None,
+        start_up: Span(start_up),
+        members: Access { properties: properties.clone(), ..Access::default() },
+        controller: None,
+    }
+}
+
+/// In place of a cluster: members that elect among themselves.
+fn alone(electorate: Electorate) -> PlannedCluster {
+    without_brokers(Address::Members(electorate), Duration::ZERO, &BTreeMap::new())
+}
+
 fn planned_group(
     spec: &Spec,
     name: &GroupName,
@@ -177,10 +231,18 @@ fn planned_group(
     sharing: u32,
 ) -> Result<PlannedGroup, String> {
     let group = spec.groups.get(name).ok_or("no such group")?;
-    let cluster = clusters.get(&group.cluster).ok_or("no such cluster")?;
+    let on = elections::cluster(spec, name)?;
+    let cluster = clusters.get(&on).ok_or("no such cluster")?;
     let settings = group.settings(&spec.defaults);
     let own_fits = cluster.members.unfit_for_own_membership().is_none();
-    let mut pace = defaults::pace(&settings, sharing, own_fits);
+    let mut pace = match &cluster.address {
+        Address::ZooKeeper(ensemble) => zookeeper::pace(&settings, ensemble),
+        Address::Embedded
+        | Address::Bootstrap(_)
+        | Address::Etcd(_)
+        | Address::Members(_)
+        | Address::Nats(_) => defaults::pace(&settings, sharing, own_fits),
+    };
     let duty = group.duty.as_ref().map(|duty| duty.plan(&pace)).transpose();
     let duty = duty.map_err(|short| format!("group {name} has {short}"))?;
     if let Some(duty) = &duty {
@@ -200,24 +262,26 @@ fn planned_group(
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())?;
     Ok(PlannedGroup {
-        cluster: group.cluster.clone(),
+        cluster: on,
         topic: topic(spec, name)?,
         partitions: width,
         consumer_group: consumer_group(spec, name)?,
         host: group.host.clone(),
         members,
         launch,
+        chaos: group.chaos.unwrap_or_default(),
         foreign: group.foreign.unwrap_or_default(),
         duty,
+        mesh: group.mesh.clone(),
         replication: settings.replication,
         min_insync_replicas: settings.min_insync_replicas,
         retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
         beacons_per_s: match cluster.address {
-            Address::Etcd(_) => 0.0,
-            Address::Embedded | Address::Bootstrap(_) => {
-                defaults::beacons_per_s(count, width, &pace)
+            Address::Etcd(_) | Address::Members(_) | Address::ZooKeeper(_) | Address::Nats(_) => {
+                0.0
             }
+            Address::Embedded | Address::Bootstrap(_) => load::beacons_per_s(count, width, &pace),
         },
         bounds: bounds(&Terms::on(&pace, settings.replication, cluster), None),
         pace,

@@ -11,6 +11,7 @@ impl From<&Plan> for Roster {
                 members: group.members.clone(),
                 partitions: group.partitions,
                 foreign: group.foreign == Foreign::Allow,
+                alone: plan.elects_alone(group),
                 mode: group.pace.mode,
                 bounds: group.bounds.clone(),
             };

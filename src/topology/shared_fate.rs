@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Address, Plan, PlannedCluster, Shareable};
+use super::{Address, Ensemble, Plan, PlannedCluster, Shareable};
 use crate::ids::{ClusterName, GroupName, HostName};
 use crate::kafka::offsets_partition;
 
@@ -57,7 +57,16 @@ pub(super) fn of(plan: &Plan) -> Vec<Fate> {
         let which = format!("consumer group `{consumer_group}` {of}");
         note(Shareable::Group, which, name, "consumer_group");
         let coordinator = match plan.clusters.get(&cluster).map(|cluster| &cluster.address) {
-            Some(Address::Embedded | Address::Etcd(_)) | None => format!("the coordinator {of}"),
+            Some(
+                Address::Embedded
+                | Address::Etcd(_)
+                | Address::Members(_)
+                | Address::ZooKeeper(_)
+                | Address::Nats(_),
+            )
+            | None => {
+                format!("the coordinator {of}")
+            }
             Some(Address::Bootstrap(_)) => {
                 let partition = offsets_partition(consumer_group, OFFSETS_PARTITIONS);
                 format!("a coordinator {of} (`__consumer_offsets` partition {partition})")
@@ -147,8 +156,11 @@ impl Plan {
 
 fn addresses(cluster: &PlannedCluster) -> BTreeSet<String> {
     match &cluster.address {
-        Address::Embedded => BTreeSet::new(),
-        Address::Bootstrap(list) | Address::Etcd(list) => list
+        Address::Embedded | Address::Members(_) => BTreeSet::new(),
+        Address::Bootstrap(list)
+        | Address::Etcd(list)
+        | Address::Nats(list)
+        | Address::ZooKeeper(Ensemble { zookeeper: list, .. }) => list
             .split(',')
             .map(|address| address.trim().to_lowercase().replace("localhost:", "127.0.0.1:"))
             .collect(),

@@ -1,6 +1,6 @@
 //! Warnings about the sizes and the pace of a plan.
 
-use super::{Address, Mode, Plan, PlannedGroup, Terms, exclusive, shared_fate};
+use super::{Address, Mode, Plan, PlannedGroup, Terms, among, exclusive, paper, shared_fate};
 use crate::ids::GroupName;
 use crate::time::Span;
 
@@ -28,8 +28,10 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
         }
     }
     warnings.extend(exclusive::warnings(plan));
+    warnings.extend(paper::warnings(plan));
     for (name, group) in &plan.groups {
         sizes(plan, name, group, &mut warnings);
+        warnings.extend(among::unproven(plan, name));
         pace(plan, name, group, &mut warnings);
     }
     warnings
@@ -76,7 +78,8 @@ fn pace(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<
     }
     let seamless = Span(terms.seamless_threshold());
     let threshold = group.pace.threshold;
-    if threshold < seamless && group.pace.mode == Mode::NonExclusive {
+    let lapses = threshold < seamless && plan.among_of(group).is_none();
+    if lapses && group.pace.mode == Mode::NonExclusive {
         let gap = group.bounds.isolation.gap.high;
         warnings.push(format!(
             "`{name}`: with threshold {threshold} an isolated leader can leave a gap of up to \

@@ -1,8 +1,13 @@
 //! The symbols of the bounds' formulas, with their values for one group.
 
+mod elections;
+
 use std::time::Duration;
 
-use super::{Address, Assignor, MembershipClient, Mode, OnDeath, Pace, PlannedCluster};
+use super::{
+    Address, Assignor, Electorate, GroupProtocol, MembershipClient, Mode, OnDeath, Pace,
+    PlannedCluster,
+};
 use crate::time::Span;
 
 /// How late a broker notices that a session has expired; measured on Apache Kafka: 0 to 14 ms.
@@ -26,14 +31,15 @@ const SEARCH: Duration = Duration::from_secs(1);
 /// A round trip to an embedded broker, on this machine.
 const RTT_EMBEDDED: Duration = Duration::from_millis(5);
 /// A round trip to external brokers nearby.
-const RTT_BROKERS: Duration = Duration::from_millis(10);
+pub(super) const RTT_BROKERS: Duration = Duration::from_millis(10);
 /// How much later a message of a replicated topic is consumed, for consumers read only what the
 /// followers have: measured with three brokers on two processors, 0 to 26 ms.
 const FOLLOWERS: Duration = Duration::from_millis(30);
-/// etcd looks for leases that are over each 500 ms.
-const EXPIRY_LAG_ETCD: Duration = Duration::from_millis(500);
-/// A change of etcd: it writes it to its log, and to the disk.
-const CHANGE_ETCD: Duration = Duration::from_millis(40);
+/// A round trip between two members on this machine.
+const RTT_MEMBERS: Duration = Duration::from_millis(5);
+/// A vote, or a fence: written to a file and to the disk. Measured of votes: 1 ms on an idle disk,
+/// and beside several compilers 6 ms, in one of twenty 50 ms or more.
+const SAVE: Duration = Duration::from_millis(60);
 
 /// The terms of the bounds. The shortest rebalance and the shortest wait for a first message are
 /// taken as 0.
@@ -58,9 +64,9 @@ pub struct Terms {
     /// `a`: the age of the last message that a member has received when a fault hits; in the
     /// exclusive mode that of the last proof if it is older.
     pub age: Duration,
-    /// `G`: how long a new owner waits before it claims; 0 for non-exclusive claims.
+    /// `G`: how long a new owner waits before it claims; 0 but for the paper's exclusive mode.
     pub grace: Duration,
-    /// `e`: the error between two clocks; 0 on one host.
+    /// `e`: the error between two clocks; 0 in modes that compare none.
     pub clock: Duration,
     /// `T`, in the fast mode `Q`: how long a claim outlives the last message, in the exclusive mode
     /// also the last proof.
@@ -76,6 +82,8 @@ pub struct Terms {
     pub start_up: Duration,
     /// How long after a death the group knows of it, where the controller leaves for the dead.
     pub departure: Option<Duration>,
+    /// How long the group keeps the place of a static member that left.
+    pub stays: Option<Duration>,
     /// How long after a death another member of the group stands in; none where none does.
     pub stand_in: Option<Duration>,
     /// How long a member may be silent before another one stands in for it.
@@ -83,10 +91,16 @@ pub struct Terms {
     /// How many rebalances it takes until a member has given way on a partition that it does not
     /// hear; none where members do not.
     pub gives_way: Option<u32>,
+    /// Whether the group may give a member once more what that gave way on.
+    pub regains: bool,
     /// `W`: from a claim until the program of the user serves; 0 without one.
     pub work: Duration,
     /// Whether a member that joins is given roles of living members.
     pub joins_move: bool,
+    /// Whether two members may lead, until the one hears the other, of an election among members.
+    pub unproven: bool,
+    /// Whether a leader leads on that reaches none of the others.
+    pub leads_alone: bool,
     /// `K`: how long before the end of its claim that program is asked to end; 0 without one.
     pub stop: Duration,
 }
@@ -99,7 +113,10 @@ impl Terms {
         let (threshold, heard) = (pace.threshold.get(), pace.beacon.get() + LATENCY);
         let rtt = match address {
             Address::Embedded => RTT_EMBEDDED,
-            Address::Bootstrap(_) | Address::Etcd(_) => RTT_BROKERS,
+            Address::Bootstrap(_) | Address::Etcd(_) | Address::ZooKeeper(_) | Address::Nats(_) => {
+                RTT_BROKERS
+            }
+            Address::Members(_) => RTT_MEMBERS,
         };
         let terms = Self {
             mode: pace.mode,
@@ -110,18 +127,19 @@ impl Terms {
             // h' + poll + 2 rtt; the longest wait in one poll is the wake period.
             rebalance: heartbeat + wake + wake + 2 * rtt + pace.hold.get(),
             first: match pace.mode {
-                Mode::NonExclusive => FIRST_MESSAGE,
+                // Its grace period begins with that.
+                Mode::NonExclusive | Mode::ExclusivePaper => FIRST_MESSAGE,
                 // It leads from the assignment on.
                 Mode::Fast => Duration::ZERO,
-                // A heartbeat and a commit, one after the other.
-                Mode::Exclusive => FIRST_MESSAGE.max(2 * (rtt + ANSWER)),
+                // A heartbeat and a commit, one after the other, and a fence on the disk.
+                Mode::Exclusive => FIRST_MESSAGE.max(2 * (rtt + ANSWER) + SAVE),
             },
             age: match pace.mode {
-                Mode::NonExclusive | Mode::Fast => heard,
+                Mode::NonExclusive | Mode::Fast | Mode::ExclusivePaper => heard,
                 Mode::Exclusive => heard.max(heartbeat.max(threshold / 4) + wake + 2 * rtt),
             },
-            grace: Duration::ZERO,
-            clock: Duration::ZERO,
+            grace: pace.grace.get(),
+            clock: pace.clock_error.get(),
             threshold,
             // Of a lost one the next beacon says the same.
             statement: pace.handover.then(|| heard.max(FIRST_MESSAGE)),
@@ -130,31 +148,26 @@ impl Terms {
             start_up: Duration::ZERO,
             // It finds the coordinator, connects and leaves.
             departure: (pace.on_death != OnDeath::Expire).then(|| NOTICE + 4 * rtt),
+            stays: pace.static_members.then(|| pace.session.get() + EXPIRY_LAG),
             stand_in: (pace.on_death == OnDeath::StandIn).then_some(STAND_IN),
             suspicion: pace.suspect.map(Span::get),
             gives_way: gives_way(pace),
+            regains: false,
             work: pace.starts_within.get(),
             stop: pace.stops_before.get(),
             joins_move: true,
+            unproven: false,
+            leads_alone: false,
         };
         match address {
-            Address::Embedded | Address::Bootstrap(_) => terms,
+            Address::Embedded | Address::Bootstrap(_) => match pace.protocol {
+                GroupProtocol::Classic => terms,
+                GroupProtocol::Consumer => terms.shared_out_by_brokers(pace, rtt),
+            },
             Address::Etcd(_) => terms.over_etcd(rtt),
-        }
-    }
-
-    /// The same for an election over etcd. `S` is the lease, `h` its renewal; `B` the deletion of a
-    /// key and the report of its watch, `F` the creation by the successor.
-    fn over_etcd(self, rtt: Duration) -> Self {
-        let change = CHANGE_ETCD + 2 * rtt;
-        Self {
-            lag: EXPIRY_LAG_ETCD + CHANGE_ETCD,
-            rebalance: change,
-            first: change,
-            age: self.silence() + 2 * rtt,
-            gives_way: None,
-            joins_move: false,
-            ..self
+            Address::ZooKeeper(ensemble) => terms.over_zookeeper(ensemble, rtt),
+            Address::Members(electorate) => terms.among_members(rtt, *electorate),
+            Address::Nats(_) => terms.among_members(rtt, Electorate::OVER_NATS),
         }
     }
 
@@ -173,7 +186,7 @@ impl Terms {
     /// The same with a replicated ledger.
     fn replicated(self) -> Self {
         let first = match self.mode {
-            Mode::NonExclusive | Mode::Exclusive => self.first + FOLLOWERS,
+            Mode::NonExclusive | Mode::Exclusive | Mode::ExclusivePaper => self.first + FOLLOWERS,
             Mode::Fast => self.first,
         };
         let statement = self.statement.map(|statement| statement + FOLLOWERS);
@@ -192,7 +205,7 @@ impl Terms {
         match self.mode {
             Mode::NonExclusive => self.statement.unwrap_or(self.threshold).min(self.threshold),
             // A revocation ends the claim before the member joins again.
-            Mode::Fast | Mode::Exclusive => Duration::ZERO,
+            Mode::Fast | Mode::Exclusive | Mode::ExclusivePaper => Duration::ZERO,
         }
     }
 
@@ -213,8 +226,8 @@ impl Terms {
         self.rebalance + self.first + self.grace
     }
 
-    /// How long a role that moves between two living members may have no leader, where the first
-    /// leads on until the threshold or the statement of its successor: at least until that serves.
+    /// How long a role that moves between two living members may have no leader: the first leads on
+    /// until the threshold or its successor's statement, at least until that serves.
     #[must_use]
     pub fn joined(&self) -> Duration {
         let lapses = self.claimed_again() + self.age + self.stop;
@@ -226,10 +239,12 @@ impl Terms {
     #[must_use]
     pub fn left(&self) -> Duration {
         let last = self.threshold.saturating_sub(self.age);
-        let leads_on = if self.statement.is_some() { last } else { Duration::ZERO };
+        let hands_over = self.statement.is_some() && !self.unproven;
+        let leads_on = if hands_over { last } else { Duration::ZERO };
         // In the exclusive mode a program ends before its member leaves.
-        let ends = if self.mode == Mode::Exclusive { self.stop } else { Duration::ZERO };
-        self.claimed_again().saturating_sub(leads_on) + self.work + ends
+        let ends = if self.mode.forbids_overlap() { self.stop } else { Duration::ZERO };
+        let claimed = self.stays.unwrap_or_default() + self.claimed_again();
+        claimed.saturating_sub(leads_on) + self.work + ends
     }
 
     /// `S + x + B + F + G + W`: the longest time from a death to a successor's service.
@@ -240,20 +255,34 @@ impl Terms {
 
     /// From the end of a claim on a partition that its owner does not hear to the claim of another
     /// member. The owner gives way `T` after the last message. A claim in the exclusive mode counts
-    /// from a proof, which may be older than that by `a`.
+    /// from a proof, which may be older than that by `a`; one by the paper from the broker's stamp,
+    /// which is older by what the message took, and by the clocks. Where it gives way by leaving,
+    /// one heartbeat of another member is as good as a rebalance; but it may have been given the
+    /// partition as much later than the owner before gave it up.
     #[must_use]
     pub fn yielded(&self) -> Option<Duration> {
         let rebalances = self.rebalance * self.gives_way?;
-        let older = if self.mode.is_exclusive() { self.age } else { Duration::ZERO };
+        if self.regains && self.mode.forbids_overlap() {
+            // The owner before has ended its claim, and this one listens in vain.
+            let given = self.rebalance + self.threshold;
+            return Some(given + rebalances + self.first + self.grace);
+        }
+        let older = match self.mode {
+            Mode::Exclusive => self.age,
+            Mode::ExclusivePaper => LATENCY + self.clock,
+            Mode::NonExclusive | Mode::Fast => Duration::ZERO,
+        };
         Some(older + rebalances + self.first + self.grace)
     }
 
-    /// From a death to a successor's service, shortest and longest.
+    /// From a death to the next service, shortest and longest. A static one may be back at once.
     #[must_use]
     pub fn death(&self) -> (Duration, Duration) {
         match (self.stand_in, self.departure) {
             (Some(stand_in), _) => (Duration::ZERO, stand_in),
-            (None, None) => (self.soonest(), self.takeover()),
+            (None, None) if self.stays.is_some() => (Duration::ZERO, self.takeover()),
+            // Also with all the luck a new owner waits.
+            (None, None) => (self.soonest() + self.grace, self.takeover()),
             (None, Some(departure)) => (Duration::ZERO, departure + self.succession()),
         }
     }
@@ -266,6 +295,13 @@ impl Terms {
         Some((limit - limit / 8, limit + limit / 8 + STAND_IN))
     }
 
+    /// How long a member is stood in for whose link ended though it lives: the question whether it
+    /// is dead goes to the ledger as the stand-in begins, and then its answer does.
+    #[must_use]
+    pub fn refuted(&self) -> Option<Duration> {
+        self.stand_in.and(self.statement).map(|statement| 2 * statement)
+    }
+
     /// How long a stand-in leads if no newer owner does: longer than a takeover, even one that a
     /// second rebalance interrupts.
     #[must_use]
@@ -274,9 +310,12 @@ impl Terms {
     }
 
     /// `S + B + F`: a member that comes back earlier makes the group wait for the rest of the dead
-    /// member's session, unless the controller has left for it.
+    /// member's session, unless the controller has left for it, or it is static.
     #[must_use]
     pub fn soonest_restart(&self) -> Duration {
+        if !self.joins_move || self.stays.is_some() {
+            return Duration::ZERO;
+        }
         self.departure.unwrap_or(self.session) + self.rebalance + self.first
     }
 

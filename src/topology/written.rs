@@ -9,7 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 
-use super::Secret;
+use super::{Ensemble, Secret};
 use crate::ids::HostName;
 use crate::time::Span;
 
@@ -23,14 +23,57 @@ pub enum Cluster {
     Brokers(Brokers),
     /// etcd, for groups that elect over it.
     Etcd(EtcdStore),
+    /// ZooKeeper, for groups that elect over it.
+    ZooKeeper(ZooKeeperServers),
+    /// NATS, for groups that elect over it.
+    Nats(NatsServers),
 }
 
 /// etcd 3.4 or later.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct EtcdStore {
-    /// Its address: `http://host:port`.
+    /// Its address: `http://host:port`, or `https://host:port` with TLS; those of several servers,
+    /// with commas.
     pub etcd: String,
+    /// Where certificates and keys for TLS are: `ssl.ca.location`, `ssl.certificate.location`,
+    /// `ssl.key.location`.
+    #[schemars(default)]
+    pub properties: BTreeMap<String, String>,
+}
+
+/// ZooKeeper 3.5 or later.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ZooKeeperServers {
+    /// The addresses of its servers: `host:port`, separated by commas.
+    pub zookeeper: String,
+    /// Their `tickTime`; default: 2s, as in ZooKeeper's sample configuration.
+    pub tick: Option<Span>,
+    /// Their `syncLimit`; default: 5, as in ZooKeeper's sample configuration; 0 for one server
+    /// without others.
+    pub sync_limit: Option<u32>,
+    /// `security.protocol: ssl` for TLS, and where certificates and keys are, as for etcd.
+    #[schemars(default)]
+    pub properties: BTreeMap<String, String>,
+}
+
+impl ZooKeeperServers {
+    /// The servers as planned.
+    pub(super) fn ensemble(&self) -> Ensemble {
+        Ensemble::new(self.zookeeper.clone(), self.tick, self.sync_limit)
+    }
+}
+
+/// NATS 2.9 or later.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct NatsServers {
+    /// Its address: `host:port`; those of several servers of one NATS cluster, with commas.
+    pub nats: String,
+    /// `security.protocol: ssl` for TLS, and where certificates and keys are, as for etcd.
+    #[schemars(default)]
+    pub properties: BTreeMap<String, String>,
 }
 
 /// An embedded broker: the word `embedded`, or `{embedded: {host: alpha}}`.
@@ -120,6 +163,10 @@ impl<'de> Deserialize<'de> for Elsewhere {
 struct Described {
     embedded: Option<Embedded>,
     etcd: Option<String>,
+    zookeeper: Option<String>,
+    nats: Option<String>,
+    tick: Option<Span>,
+    sync_limit: Option<u32>,
     bootstrap: Option<String>,
     failover: Option<Span>,
     start_up: Option<Span>,
@@ -155,8 +202,17 @@ impl<'de> Deserialize<'de> for Cluster {
                 if let Some(embedded) = said.embedded {
                     return Ok(Cluster::Embedded(embedded));
                 }
+                let properties = said.properties;
                 if let Some(etcd) = said.etcd {
-                    return Ok(Cluster::Etcd(EtcdStore { etcd }));
+                    return Ok(Cluster::Etcd(EtcdStore { etcd, properties }));
+                }
+                if let Some(nats) = said.nats {
+                    return Ok(Cluster::Nats(NatsServers { nats, properties }));
+                }
+                if let Some(zookeeper) = said.zookeeper {
+                    let (tick, sync_limit) = (said.tick, said.sync_limit);
+                    let servers = ZooKeeperServers { zookeeper, tick, sync_limit, properties };
+                    return Ok(Cluster::ZooKeeper(servers));
                 }
                 Ok(Cluster::Brokers(Brokers {
                     bootstrap: said
@@ -164,7 +220,7 @@ impl<'de> Deserialize<'de> for Cluster {
                         .ok_or_else(|| A::Error::missing_field("bootstrap"))?,
                     failover: said.failover,
                     start_up: said.start_up,
-                    properties: said.properties,
+                    properties,
                     secrets: said.secrets,
                     controller: said.controller,
                 }))

@@ -5,10 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::num::NonZeroU32;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use support::foreign::confluent::script;
 use support::foreign::{Background, Broker, eventually};
+use support::quiet::undisturbed;
+use support::stalls::Watch;
 use tandem::ids::{Life, PartitionId};
 use tandem::kafka::{Admin, Cluster, TopicSettings};
 use tandem::time::{Mono, Span};
@@ -75,55 +78,109 @@ fn member(name: &str, broker: &Broker, pulse: Pulse) -> (Member, Led) {
     (member.unwrap(), led)
 }
 
-#[test]
-fn a_program_that_stops_its_pulse_loses_its_claim_and_leads_again_when_it_is_well() {
-    let broker = ledger();
-    let (member, led) = member("jobs-1.1", &broker, Pulse::Program);
+/// What a member did whose program was well for two terms of the fence, and then stopped its pulse.
+#[derive(Debug)]
+struct Pulsed {
+    /// Until the program was well no more. One, if the fence ended none of them meanwhile.
+    claims: usize,
+    /// From the last pulse to the end of the claim.
+    took: Duration,
+    /// For so long the host kept the member from running, at a time and all in all.
+    stalled: [Duration; 2],
+}
+
+fn pulsed(broker: &Broker, name: &str) -> Pulsed {
+    let watch = Watch::begin();
+    // A beacon that waits there is heard late, and the fence ends late.
+    watch.add(broker.pid());
+    let (member, led) = member(name, broker, Pulse::Program);
     let leads_now = || member.leads(PartitionId(0));
     let well = || {
         member.pulse();
         leads_now().then_some(())
     };
     eventually("the first claim", well);
-    // Well for two terms of the fence: it leads on.
-    let until = Mono::now() + 2 * FENCE;
-    while Mono::now() < until {
+    let first = Mono::now();
+    let mut last = first;
+    while last < first + 2 * FENCE {
+        last = Mono::now();
         member.pulse();
-        assert_eq!(led.lock().unwrap().len(), 1, "{led:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
-    let hung = Mono::now();
+    let claims = led.lock().unwrap().len();
     eventually("the fence", || (!leads_now()).then_some(()));
     eventually("the end of the claim", || (!leads(&led)).then_some(()));
-    let fenced = led.lock().unwrap()[0].1.unwrap();
-    // The last pulse came up to 50 ms before, and let one more beacon go up to 100 ms after.
-    let took = fenced.since(hung - Duration::from_millis(50));
-    assert!(took >= FENCE && took <= FENCE + Duration::from_millis(200), "{took:?}");
+    let fenced = led.lock().unwrap().last().unwrap().1.unwrap();
+    let now = Mono::now();
+    let stalled = [watch.longest(first, now), watch.total(first, now)];
     eventually("the next claim", well);
     member.leave();
+    Pulsed { claims, took: fenced.since(last), stalled }
+}
+
+#[test]
+fn a_program_that_stops_its_pulse_loses_its_claim_and_leads_again_when_it_is_well() {
+    let broker = ledger();
+    let mut lives = 0;
+    let play = || {
+        lives += 1;
+        pulsed(&broker, &format!("jobs-1.{lives}"))
+    };
+    // A host that keeps it from its pulses and beacons for long ends the claim itself.
+    let is_disturbed = |of: &Pulsed| of.stalled[0] > FENCE / 4;
+    let Some(of) = undisturbed(play, is_disturbed, |of| format!("{of:?}")) else { return };
+    assert_eq!(of.claims, 1, "well for two terms of the fence, it leads on: {of:?}");
+    // The last pulse lets one more beacon go, up to 100 ms after it.
+    let least = FENCE.saturating_sub(of.stalled[1]);
+    let most = FENCE + Duration::from_millis(200) + of.stalled[1];
+    assert!((least..=most).contains(&of.took), "{of:?}");
 }
 
 /// The contender, and when it led by its own account.
-fn contender(broker: &Broker) -> (Background, Led) {
-    let mut command = script("contender.py", &broker.address);
-    command.args([TOPIC, GROUP]);
-    command.args([SESSION, FENCE].map(|span| span.as_millis().to_string()));
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let (out, led) = (child.stdout.take().unwrap(), Led::default());
-    let noted = Arc::clone(&led);
-    std::thread::spawn(move || {
-        for line in BufReader::new(out).lines().map_while(Result::ok) {
-            let (what, at) = line.split_once(' ').unwrap();
-            let at = Mono(at.parse().unwrap());
-            match what {
-                "acquired" => began(&noted, at),
-                "revoked" | "fenced" => ended(&noted, at),
-                "stands-by" => {}
-                other => panic!("{other}"),
+struct Contender {
+    process: Background,
+    led: Led,
+    /// Reads what it says.
+    hears: JoinHandle<()>,
+}
+
+impl Contender {
+    fn start(broker: &Broker) -> Self {
+        let mut command = script("contender.py", &broker.address);
+        command.args([TOPIC, GROUP]);
+        command.args([SESSION, FENCE].map(|span| span.as_millis().to_string()));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let (out, led) = (child.stdout.take().unwrap(), Led::default());
+        let noted = Arc::clone(&led);
+        let hears = std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                let (what, at) = line.split_once(' ').unwrap();
+                let at = Mono(at.parse().unwrap());
+                match what {
+                    "acquired" => began(&noted, at),
+                    "revoked" | "fenced" => ended(&noted, at),
+                    "stands-by" => {}
+                    other => panic!("{other}"),
+                }
             }
-        }
-    });
-    (Background(child), led)
+        });
+        Self { process: Background(child), led, hears }
+    }
+
+    fn leads(&self) -> bool {
+        leads(&self.led)
+    }
+
+    /// Kills it; when it led. What it said before is heard first: a claim that had ended does not
+    /// end with its death.
+    fn kill(mut self) -> Led {
+        self.process.0.kill().unwrap();
+        self.process.0.wait().unwrap();
+        let died = Mono::now();
+        self.hears.join().unwrap();
+        ended(&self.led, died);
+        self.led
+    }
 }
 
 /// A contender that speaks as the Go library does and a member take turns: each is killed, or
@@ -133,8 +190,8 @@ fn a_contender_of_another_language_shares_a_group_and_two_never_lead() {
     let broker = ledger();
     let mut all: Vec<Led> = Vec::new();
     for round in 1..=ROUNDS {
-        let (mut other, theirs) = contender(&broker);
-        eventually("the contender's claim", || leads(&theirs).then_some(()));
+        let other = Contender::start(&broker);
+        eventually("the contender's claim", || other.leads().then_some(()));
         // The group goes through its members by name: one that comes before `contender` takes the
         // partition away when it joins, and one behind it hands it over when the other joins.
         let takes_away = round % 2 == 0;
@@ -143,23 +200,18 @@ fn a_contender_of_another_language_shares_a_group_and_two_never_lead() {
         if takes_away {
             eventually("the member's claim", || leads(&ours).then_some(()));
         } else {
-            let led_again = || theirs.lock().unwrap().len() > 1 && leads(&theirs);
+            let led_again = || other.led.lock().unwrap().len() > 1 && other.leads();
             eventually("the contender's next claim", || led_again().then_some(()));
         }
-        other.0.kill().unwrap();
-        other.0.wait().unwrap();
-        ended(&theirs, Mono::now());
+        let theirs = other.kill();
         eventually("the member's claim", || leads(&ours).then_some(()));
-        let (mut other, theirs_again) = contender(&broker);
+        let other = Contender::start(&broker);
         if !takes_away {
-            eventually("the hand-over", || leads(&theirs_again).then_some(()));
+            eventually("the hand-over", || other.leads().then_some(()));
         }
         member.leave();
-        eventually("the contender's claim", || leads(&theirs_again).then_some(()));
-        other.0.kill().unwrap();
-        other.0.wait().unwrap();
-        ended(&theirs_again, Mono::now());
-        all.extend([theirs, ours, theirs_again]);
+        eventually("the contender's claim", || other.leads().then_some(()));
+        all.extend([theirs, ours, other.kill()]);
         // The next contender waits for the session of this one.
     }
     let mut claims: Vec<(Mono, Mono)> = Vec::new();

@@ -13,7 +13,7 @@ use support::samples;
 use tandem::wire::{FRAME_BYTES_MAX, SUPPORTED};
 
 /// An answer, or the end of a connection, comes within this.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// What a broker may take for itself while it refuses: its allocator's caches, not what was sent.
 const GROWTH_KIB_MAX: u64 = 12 << 10;
 const GARBAGE_BYTES: usize = 10_000;

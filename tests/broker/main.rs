@@ -2,7 +2,11 @@
 
 mod clients;
 mod embedded;
+mod examples;
 mod fast;
 mod garbage;
+mod lowered;
 mod promises;
 mod reading;
+mod tail;
+mod upgrade;

@@ -42,6 +42,42 @@ fn the_preview_draws_the_same_as_the_run() {
     assert_ne!(page(&args), other);
 }
 
+/// A partition of members that elect among themselves, of those on Kafka, and of both.
+#[test]
+fn a_partition_says_between_whom_nothing_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = |target: &str, edges: &str| {
+        let file = folder.path().join("cut.yaml");
+        let step =
+            format!("fault: partition, for: 3s, target: {{leader_of: any, group: {target}}}");
+        let text = format!("version: 1\nname: cut\nmethod:\n  - {{id: c, at: 1s, {step}}}\n");
+        fs::write(&file, text).unwrap();
+        let edges = format!("edges={edges}");
+        let topology = "topologies/mixed.yaml";
+        let text = page(&[file.to_str().unwrap(), "-f", topology, "--set", &edges]);
+        let line = |label: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(label));
+            line.unwrap_or_else(|| panic!("{label} in {text}")).trim().to_owned()
+        };
+        (line("  does "), line("  undone "))
+    };
+    let brokers = "the traffic between members and brokers is lost, for 3s";
+    let among = "all between its victims and the other members";
+    let both = format!("{brokers}; in p2, so is {among}");
+    for (target, edges, does, undo) in [
+        ("p1", "proxied", brokers, "the edges let everything pass again"),
+        (
+            "p2",
+            "direct",
+            "all between its victims and the other members is lost, for 3s",
+            "the members let everything pass again",
+        ),
+        ("any", "proxied", &both, "the edges and the members of p2 let everything pass again"),
+    ] {
+        assert_eq!(shown(target, edges), (does.to_owned(), undo.to_owned()), "{target}");
+    }
+}
+
 #[test]
 fn the_json_has_the_same_content() {
     let json = page(&["chaos/lose-a-cluster.yaml", "-o", "json"]);

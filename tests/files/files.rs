@@ -10,11 +10,12 @@ use tandem::chaos::{Choice, Suite, load, load_topology};
 use tandem::cli::validate::check;
 use tandem::yaml::{FileError, Origin};
 
-const TOPOLOGIES: [&str; 12] = [
+const TOPOLOGIES: [&str; 13] = [
     "solo",
     "duo",
     "duty",
     "machines",
+    "mixed",
     "trio",
     "shared-topic",
     "stand-in",
@@ -24,25 +25,9 @@ const TOPOLOGIES: [&str; 12] = [
     "kafka-three",
     "kafka-secure",
 ];
-const EXPERIMENTS: [&str; 16] = [
-    "calm",
-    "churn-group",
-    "duplicate-leader",
-    "kill-group",
-    "kill-leader",
-    "leave-leader",
-    "lose-a-cluster",
-    "own-command",
-    "own-program",
-    "pause-leader",
-    "restart-too-soon",
-    "rolling-restart",
-    "shift-clock",
-    "stop-leader",
-    "storm",
-    "twin-kill",
-];
-/// These need a network that can be read on the way.
+/// These need a topology with hosts, and one with brokers that coordinate groups apart.
+const ELSEWHERE: [&str; 2] = ["host-down", "kill-coordinator"];
+/// These need a network that can be read on the way, to brokers of every group.
 const OPEN: [&str; 6] = [
     "isolate-leader",
     "isolate-group",
@@ -56,9 +41,12 @@ const OPEN: [&str; 6] = [
 fn every_experiment_fits_every_topology_that_we_ship() {
     for topology in TOPOLOGIES.map(|name| PathBuf::from(format!("topologies/{name}.yaml"))) {
         load_topology(&topology, &[]).unwrap_or_else(|error| panic!("{error}"));
-        let open = OPEN.iter().filter(|_| !topology.ends_with("kafka-secure.yaml"));
-        for name in EXPERIMENTS.iter().chain(open) {
-            let experiment = PathBuf::from(format!("chaos/{name}.yaml"));
+        let closed = ["kafka-secure.yaml", "mixed.yaml"].iter().any(|it| topology.ends_with(it));
+        for experiment in yaml_files("chaos") {
+            let name = experiment.file_stem().unwrap().to_str().unwrap();
+            if ELSEWHERE.contains(&name) || (closed && OPEN.contains(&name)) {
+                continue;
+            }
             let choice = Choice { topology: Some(topology.clone()), ..Choice::default() };
             load(&experiment, &choice).unwrap_or_else(|error| panic!("{error}"));
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use support::experiment::{output, tandem};
 use support::facts::{Story, at, brief, plan};
 use support::recorded::{kills, record};
-use tandem::observation::{Outcome, What};
+use tandem::observation::{MemberEvent, Outcome, RunEvent, What};
 use tandem::time::{Span, Wall};
 use tandem::verdict::{JunitRun, JunitSuite, Report, Verdict, junit};
 
@@ -115,7 +115,8 @@ fn schema() -> PathBuf {
         };
         run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder.join("venv")));
         let pip = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"];
-        let sources = ["--no-binary", "pytest", "--dest"];
+        // Two minutes of attempts: a registry may fail for a moment.
+        let sources = ["--retries", "9", "--no-binary", "pytest", "--dest"];
         let mut fetch = Command::new(python);
         fetch.args(pip).args(sources).arg(&folder);
         run(fetch.arg(format!("pytest=={PYTEST}")));
@@ -188,7 +189,7 @@ fn a_failed_run_is_a_failure_and_an_unknown_one_an_error() {
 
     let mut blind = kills(&[900, 950]);
     let (from, until) = (at(14_000), at(14_500));
-    blind.says("p2-1.1", 30_100, What::Hole { from, until });
+    blind.says("p2-1.1", 30_100, MemberEvent::Hole { from, until });
     let text = document(&report(&blind));
     well_formed(&text);
     assert!(cases(&text).contains(&"assertion: group.gap.max <= 1s [p2]: error".to_owned()));
@@ -197,8 +198,8 @@ fn a_failed_run_is_a_failure_and_an_unknown_one_an_error() {
     let mut ended = kills(&[900, 950]);
     let (how, why) = (Outcome::Broken, Some("a \"cause\" with <marks> & more".to_owned()));
     for fact in &mut ended.facts {
-        if let What::Ended { .. } = fact.what {
-            fact.what = What::Ended { how, why: why.clone() };
+        if let What::Run(RunEvent::Ended { .. }) = fact.what {
+            fact.what = What::Run(RunEvent::Ended { how, why: why.clone() });
         }
     }
     let broken = report(&ended);

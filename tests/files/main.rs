@@ -2,6 +2,7 @@
 
 mod anywhere;
 mod compare;
+mod deploy;
 mod dry_run;
 mod files;
 mod help;

@@ -10,7 +10,7 @@ use support::experiment::{eventually, tandem};
 use support::facts::{Story, brief, fault, plan};
 use support::recorded;
 use tandem::journal::{Bounds, Journal, Rolling, SIZE_MAX, list_parts};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, RunEvent};
 use tandem::time::Mono;
 use tandem::verdict::Report;
 
@@ -33,7 +33,7 @@ fn produce(trials: u32, seconds: u64, mut put: impl FnMut(&Fact)) {
         story.lapsed("p2-1.1", ends + 900, (0, number), ends + 900);
         story.began(base + 500, number);
         story.asked(&victim, dies, &id, "kill").died(&victim, dies + 3);
-        story.of(&victim, dies + 3, What::FaultInForce { fault: fault(&id) });
+        story.of(&victim, dies + 3, RunEvent::FaultInForce { fault: fault(&id) });
         story.serves("p1-2.1", 0, number, [dies + 1_000, ends + 900]);
         story.lapsed("p1-2.1", ends + 900, (0, number), ends + 900);
         story.settled("p1", ends - 1_000).ended(ends, number);

@@ -1,13 +1,14 @@
 //! Apache Kafka as the subject of the coordinator's transcripts: it must answer what is written in
-//! `tests/data/coordinator/*.txt`, as the core and the embedded broker do. The clusters are started
-//! by `deploy/kafka/up`, which needs Java 17 and Maven; without them these tests fail.
+//! `tests/data/coordinator/*.txt` and `tests/data/consumer/*.txt`, as the core and the embedded
+//! broker do. The clusters are started by `deploy/kafka/up`, which needs Java 17 and Maven; without
+//! them these tests fail.
 
 #![allow(dead_code, reason = "a test may fail loudly, and what is shared is not all used here")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use support::coordinator::embedded::Embedded;
@@ -18,22 +19,26 @@ use support::kafka::{Clusters, turn};
 use support::quiet::{NOISE_MAX, await_quiet};
 use tandem::groups::CoordinatorSettings;
 
+/// Both protocols.
 #[test]
 fn kafka_4_3_0_answers_as_it_is_written() {
-    answers_as_it_is_written("4.3.0");
+    answers_as_it_is_written("4.3.0", &["coordinator", "consumer"]);
 }
 
+/// It speaks an older version of the newer protocol.
 #[test]
 fn kafka_3_9_1_answers_as_it_is_written() {
-    answers_as_it_is_written("3.9.1");
+    answers_as_it_is_written("3.9.1", &["coordinator"]);
 }
 
 /// A cluster for each set of rules that transcripts want. All are up before anything is asked: to
 /// start one takes the time that transcripts measure.
-fn answers_as_it_is_written(version: &str) {
+fn answers_as_it_is_written(version: &str, protocols: &[&str]) {
     let _turn = turn();
-    let paths = parity::transcripts();
-    let rules: BTreeSet<_> = paths.iter().map(|path| rules_of(&settings_of(path))).collect();
+    let protocols = protocols.iter().map(|folder| parity::transcripts(folder));
+    let protocols: Vec<Vec<PathBuf>> = protocols.collect();
+    let all = protocols.iter().flatten();
+    let rules: BTreeSet<_> = all.map(|path| rules_of(&settings_of(path))).collect();
     let up = |rules: Vec<String>| {
         let set = rules.iter().flat_map(|rule| ["--set", rule]);
         let options: Vec<_> = ["--version", version].into_iter().chain(set).collect();
@@ -48,9 +53,13 @@ fn answers_as_it_is_written(version: &str) {
     await_quiet(NOISE_MAX);
     let address = |clusters: &Clusters| clusters.bootstraps[0].parse().unwrap();
     let own = format!("kafka-{version}");
-    parity::assert_parity(&paths, |name, settings| {
+    let make = |name: &str, settings: CoordinatorSettings| {
         Remote::new(address(&clusters[&rules_of(&settings)]), &["kafka", &own], name)
-    });
+    };
+    for paths in &protocols {
+        parity::rehearse(paths, make);
+        parity::assert_parity(paths, make);
+    }
     let embedded = Embedded::new();
     let ours = treatment(embedded.start(CoordinatorSettings::default()));
     for clusters in clusters.values() {
@@ -81,7 +90,7 @@ fn treatment(address: SocketAddr) -> Vec<(&'static str, Option<Vec<u8>>)> {
     let mut treated = Vec::new();
     for (what, frame) in frames {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream.write_all(&frame).unwrap();
         // Length, then number and error code; what follows is the broker's own.
         let mut heard = [0; 10];
@@ -106,6 +115,10 @@ fn rules_of(settings: &CoordinatorSettings) -> Vec<String> {
     vec![
         format!("group.initial.rebalance.delay.ms={}", settings.initial_delay.as_millis()),
         format!("group.max.size={}", settings.members_max),
+        format!("group.consumer.max.size={}", settings.members_max),
+        "group.consumer.migration.policy=disabled".to_owned(),
+        "group.consumer.assignment.interval.ms=0".to_owned(),
+        "group.consumer.min.assignment.interval.ms=0".to_owned(),
         format!("group.min.session.timeout.ms={}", settings.session_min.as_millis()),
     ]
 }

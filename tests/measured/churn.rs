@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use support::experiment::{Experiment, Finished, output, tandem};
 use support::measured::{BRISK, measured, require};
 use tandem::ids::FaultId;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Ending, Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 
 /// The requested faults and their victims, in order.
 fn asked(run: &Finished) -> Vec<(FaultId, String, String, Mono)> {
     let facts = run.recording().facts;
     let asked = |fact: &Fact| match &fact.what {
-        What::FaultAsked { fault, kind, .. } => {
+        What::Run(RunEvent::FaultAsked { fault, kind, .. }) => {
             Some((fault.clone(), kind.clone(), fact.life.as_ref()?.member.to_string(), fact.t))
         }
         _ => None,
@@ -24,20 +24,37 @@ fn asked(run: &Finished) -> Vec<(FaultId, String, String, Mono)> {
 fn windows(run: &Finished) -> BTreeMap<FaultId, (Mono, Mono)> {
     let facts = run.recording().facts;
     let healed = |id: &FaultId| {
-        let of = |fact: &&Fact| matches!(&fact.what, What::FaultHealed { fault } if fault == id);
+        let of = |fact: &&Fact| match &fact.what {
+            What::Run(RunEvent::FaultHealed { fault }) => fault == id,
+            _ => false,
+        };
         facts.iter().filter(of).map(|fact| fact.t).max().unwrap()
     };
     asked(run).into_iter().map(|(id, _, _, t)| (id.clone(), (t, healed(&id)))).collect()
 }
 
+/// Each member hands over before it goes, and is handed to when it is back.
 #[test]
-fn a_rollout_restarts_every_member_and_no_role_is_without_a_leader() {
+fn a_rollout_restarts_every_member_and_each_role_is_handed_over_without_a_gap() {
     let Some(run) = measured(
         || Experiment::new("chaos/rolling-restart.yaml").with(BRISK),
-        |run| require(run.code() == Some(0), || "it passes".to_owned()),
+        |run| {
+            require(run.code() == Some(0), || "it passes".to_owned())?;
+            let timeline = run.timeline();
+            let gaps: Vec<_> =
+                timeline.groups.values().flat_map(|group| &group.findings.gaps).collect();
+            require(gaps.is_empty(), || format!("no gap, not {gaps:?}"))
+        },
     ) else {
         return;
     };
+    let timeline = run.timeline();
+    let overlaps: usize = timeline.groups.values().map(|group| group.findings.overlaps.len()).sum();
+    let handed = |fact: &&Fact| {
+        matches!(fact.what, What::Member(MemberEvent::Lapsed { why: Ending::HandedOver, .. }))
+    };
+    let handed = run.recording().facts.iter().filter(handed).count();
+    assert!(handed >= 6.max(overlaps), "{handed} claims handed over, {overlaps} overlaps: {run}");
     let asked = asked(&run);
     let turns: Vec<&str> = asked.iter().map(|(_, _, member, _)| member.as_str()).collect();
     assert_eq!(turns, ["p1-1", "p1-2", "p1-3", "p2-1", "p2-2", "p2-3"], "{run}");
@@ -50,7 +67,7 @@ fn a_rollout_restarts_every_member_and_no_role_is_without_a_leader() {
             .iter()
             .filter(|fact| pair[0].3 < fact.t && fact.t < pair[1].3)
             .filter_map(|fact| match &fact.what {
-                What::Settled { group } => Some(group.to_string()),
+                What::Run(RunEvent::Settled { group }) => Some(group.to_string()),
                 _ => None,
             })
             .collect();

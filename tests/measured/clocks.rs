@@ -4,7 +4,7 @@
 
 use support::experiment::{Experiment, Finished};
 use support::measured::{measured, require};
-use tandem::observation::What;
+use tandem::observation::{MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 
 /// How far ahead of the truth the clocks of members were whenever they said it, in milliseconds;
@@ -13,7 +13,7 @@ fn off(run: &Finished) -> Vec<(Mono, f64)> {
     let recording = run.recording();
     let (zero, wall) = (recording.header.zero, recording.header.zero_wall);
     let said = recording.facts.iter().filter_map(|fact| match fact.what {
-        What::Clock { wall } => Some((fact.t, wall)),
+        What::Member(MemberEvent::Clock { wall }) => Some((fact.t, wall)),
         _ => None,
     });
     let truth = |at: Mono| wall.0 as f64 + (at.0 - zero.0) as f64 / 1e6;
@@ -23,8 +23,10 @@ fn off(run: &Finished) -> Vec<(Mono, f64)> {
 /// What the clocks said while the fault was in force, and what they said last.
 fn within(run: &Finished) -> (Vec<(Mono, f64)>, f64) {
     let facts = run.recording().facts;
-    let in_force = facts.iter().find(|fact| matches!(fact.what, What::FaultInForce { .. }));
-    let healed = facts.iter().find(|fact| matches!(fact.what, What::FaultHealed { .. }));
+    let in_force =
+        facts.iter().find(|fact| matches!(fact.what, What::Run(RunEvent::FaultInForce { .. })));
+    let healed =
+        facts.iter().find(|fact| matches!(fact.what, What::Run(RunEvent::FaultHealed { .. })));
     let (from, until) = (in_force.unwrap().t, healed.unwrap().t);
     let off = off(run);
     assert!(off.iter().all(|(at, _)| (from..=until).contains(at)), "{off:?}\n{run}");

@@ -1,7 +1,7 @@
 //! Whole experiments, with real processes and brokers: what Tandem promises, it measures.
 //!
-//! Measurements are made one at a time, unless they bear others, and once; trials that the host
-//! disturbed are left out by the rule that the experiment states. The seed of each is printed.
+//! Measurements are made once, side by side where they bear others; trials that the host disturbed
+//! are left out by the rule that the experiment states. The seed of each is printed.
 
 #![allow(
     clippy::as_conversions,
@@ -15,10 +15,10 @@ use std::time::Duration;
 use support::described::{assignments, settled_claims};
 use support::experiment::{Experiment, Finished, Running};
 use support::leftovers::addresses;
-use support::measured::{BRISK, measured, measured_together, require};
+use support::measured::{BRISK, measured, measured_alone, measured_together, require, shared_turn};
 use support::{naive, twin};
 use tandem::ids::{GroupName, Life, PartitionId};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Interval, Timeline};
 use tandem::topology::PlannedGroup;
@@ -94,7 +94,8 @@ fn a_killed_leader_is_replaced_after_about_a_session_without_a_joint_gap() {
 #[test]
 fn a_session_of_300_ms_makes_gaps_of_300_ms() {
     let args = "--set defaults.session=300ms --set defaults.restart.after=600ms";
-    let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(200..400, run)) else {
+    let Some(run) = measured_alone(|| killed_leaders(args), |run| are_missed_for(200..400, run))
+    else {
         return;
     };
     cause_no_joint_gap(&run);
@@ -104,7 +105,8 @@ fn a_session_of_300_ms_makes_gaps_of_300_ms() {
 fn a_session_of_100_ms_makes_gaps_of_100_ms() {
     let args = "--set defaults.session=100ms --set defaults.heartbeat=30ms \
                 --set defaults.restart.after=300ms";
-    let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(60..150, run)) else {
+    let Some(run) = measured_alone(|| killed_leaders(args), |run| are_missed_for(60..150, run))
+    else {
         return;
     };
     cause_no_joint_gap(&run);
@@ -112,6 +114,7 @@ fn a_session_of_100_ms_makes_gaps_of_100_ms() {
 
 /// `tandem report` computes everything again from the journal alone.
 fn is_judged_alike_again(run: &Finished) {
+    let _turn = shared_turn();
     let (before, code) = (run.result(), run.code());
     std::fs::write(run.out.join("result.json"), "").unwrap();
     let again = run.judged_again();
@@ -122,6 +125,7 @@ fn is_judged_alike_again(run: &Finished) {
 
 /// A second, naive computation of the gaps agrees to the nanosecond.
 fn twins_agree(run: &Finished) {
+    let _turn = shared_turn();
     let recording = run.recording();
     let (plan, facts) = (&recording.header.plan, &recording.facts);
     assert_eq!(twin::gaps(plan, facts), naive::gaps(plan, facts), "{run}");
@@ -161,8 +165,12 @@ fn a_run_without_faults_has_no_findings() {
             require(trial.length() >= Duration::from_secs(20), || format!("{trial:?}"))?;
             let regrouped = |fact: &&Fact| {
                 let what = &fact.what;
-                let moved = matches!(what, What::Assigned { .. } | What::Revoked { .. });
-                trial.contains(fact.t) && (moved || matches!(what, What::Lost { .. }))
+                let moved = matches!(
+                    what,
+                    What::Member(MemberEvent::Assigned { .. } | MemberEvent::Revoked { .. })
+                );
+                trial.contains(fact.t)
+                    && (moved || matches!(what, What::Member(MemberEvent::Lost { .. })))
             };
             let moved: Vec<_> = facts.iter().filter(regrouped).collect();
             require(moved.is_empty(), || format!("a rebalance: {moved:?}"))
@@ -235,7 +243,7 @@ fn the_broker_and_the_members_agree_on_assignments() {
     let mut described = (Described::new(), Mono::ZERO);
     let Some(run) = measured_together(
         || {
-            let run = Experiment::calm("4s").with_rule().start();
+            let run = Experiment::calm("10s").with_rule().start();
             described = describe(&run);
             [run.finish()]
         },
@@ -258,11 +266,14 @@ type Described = BTreeMap<GroupName, BTreeMap<PartitionId, Life>>;
 /// All groups, as their brokers describe them while nothing disturbs them.
 fn describe(run: &Running) -> (Described, Mono) {
     let facts = run.await_facts("a trial", |facts| {
-        let began = facts.iter().any(|fact| matches!(fact.what, What::TrialBegan { .. }));
+        let began =
+            facts.iter().any(|fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. })));
         began.then(|| facts.to_vec())
     });
     let address = |fact: &Fact| match &fact.what {
-        What::ClusterStarted { cluster, address, .. } => Some((cluster.clone(), address.clone())),
+        What::Run(RunEvent::ClusterStarted { cluster, address, .. }) => {
+            Some((cluster.clone(), address.clone()))
+        }
         _ => None,
     };
     let brokers: BTreeMap<_, _> = facts.iter().filter_map(address).collect();

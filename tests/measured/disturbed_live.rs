@@ -16,7 +16,7 @@ use tandem::guard::Children;
 use tandem::ids::TrialNumber;
 use tandem::journal::{self, Journal};
 use tandem::live::Live;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Lateness, Processors};
 use tandem::verdict::Verdict;
@@ -28,7 +28,7 @@ const STALL: Duration = Duration::from_millis(50);
 /// From when on a hog takes its processor, in nanoseconds since the boot.
 const FROM: &str = "TANDEM_TEST_HOG";
 /// Within this all hogs are there, however slowly the machine starts them.
-const START_UP: Duration = Duration::from_millis(600);
+const START_UP: Duration = Duration::from_millis(1_200);
 
 /// Hogs, one a processor: `chrt` and `taskset` become this program, which runs the test `hog`.
 fn hogs() -> Vec<Child> {
@@ -81,17 +81,18 @@ fn canary(own: bool) -> Vec<Fact> {
     let record = Recorder::new(Journal::create(&path, &header).unwrap(), Live::new(&plan)).unwrap();
     let children = Arc::new(Children::default());
     let canary = Canary::start(Arc::new(record), Arc::clone(&children), false).unwrap();
-    eventually("the canary", Duration::from_secs(20), has_woken);
+    eventually("the canary", Duration::from_secs(60), has_woken);
     let hogs = hogs();
     if own {
         hogs.iter().for_each(|hog| children.add(hog.id()));
     }
-    let facts = eventually("a stall", Duration::from_secs(20), || {
+    let facts = eventually("a stall", Duration::from_secs(60), || {
         let facts = journal::read(&path).ok()?.facts;
         let long = |fact: &&Fact| Lateness::of(fact).is_some_and(|it| it.span.length() > STALL * 2);
         let stall = facts.iter().find(long)?.seq;
-        let is_late_report =
-            |fact: &Fact| matches!(fact.what, What::Processors { .. }) && fact.seq > stall;
+        let is_late_report = |fact: &Fact| {
+            matches!(fact.what, What::Run(RunEvent::Processors { .. })) && fact.seq > stall
+        };
         facts.iter().any(is_late_report).then_some(facts)
     });
     drop(canary);
@@ -130,7 +131,8 @@ fn a_hog_of_the_run_imposes_nothing() {
 
 /// Waits until so long after a trial began.
 fn into(run: &Running, trial: u32) {
-    let wanted = |fact: &&Fact| fact.what == What::TrialBegan { trial: TrialNumber(trial) };
+    let wanted =
+        |fact: &&Fact| fact.what == What::Run(RunEvent::TrialBegan { trial: TrialNumber(trial) });
     let began = run.await_facts("a trial", |facts| facts.iter().find(wanted).map(|fact| fact.t));
     let due = began + Duration::from_millis(300);
     std::thread::sleep(due.since(Mono::now()));
@@ -139,7 +141,7 @@ fn into(run: &Running, trial: u32) {
 fn member(run: &Running) -> u32 {
     run.await_facts("the member", |facts| {
         facts.iter().find_map(|fact| match fact.what {
-            What::Started { pid, .. } => Some(pid),
+            What::Run(RunEvent::Started { pid, .. }) => Some(pid),
             _ => None,
         })
     })
@@ -157,7 +159,7 @@ fn hang(pid: u32, lasts: Duration) {
 fn planted() -> Finished {
     let mut text = String::from("version: 1\nname: hogs\ntrials: 4\nseed: 7\n");
     writeln!(text, "disturbed: {{stall: {}ms, replace: 3}}", STALL.as_millis()).unwrap();
-    text.push_str("objective: {leaders_per_group: 0}\nmethod: [{fault: noop, for: 4s}]\n");
+    text.push_str("objective: {leaders_per_group: 0}\nmethod: [{fault: noop, for: 5s}]\n");
     text.push_str("assert: [group.gap.max <= 1500ms]\n");
     let order = Experiment::of("hogs.yaml", &text);
     let file = order.write("lonely.yaml", LONELY);
@@ -191,11 +193,18 @@ fn a_stall_disturbs_a_passing_trial_and_a_failing_one_and_neither_is_dropped() {
         assert!(run.stdout.contains(text), "{text}: {run}");
     }
     let journal = run.recording().facts;
-    let ended = journal.iter().filter(|fact| matches!(fact.what, What::TrialEnded { .. })).count();
+    let ended = journal
+        .iter()
+        .filter(|fact| matches!(fact.what, What::Run(RunEvent::TrialEnded { .. })))
+        .count();
     assert_eq!(ended, usize::try_from(4 + replaced).unwrap(), "all are in the journal: {run}");
-    let late = |fact: &&Fact| matches!(fact.what, What::Late { .. }) && fact.life.is_some();
+    let late = |fact: &&Fact| {
+        matches!(fact.what, What::Member(MemberEvent::Late { .. })) && fact.life.is_some()
+    };
     assert!(journal.iter().any(|fact| late(&fact)), "the member says that it was late: {run}");
-    let began = journal.iter().find(|fact| fact.what == What::TrialBegan { trial: TrialNumber(3) });
+    let began = journal
+        .iter()
+        .find(|fact| fact.what == What::Run(RunEvent::TrialBegan { trial: TrialNumber(3) }));
     let began = began.expect("trial 3").t;
     let hung = journal.iter().filter(|fact| fact.life.is_some() && fact.t > began);
     let hung = hung.filter_map(Lateness::of).max_by_key(|late| late.span.length()).unwrap();

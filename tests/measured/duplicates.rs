@@ -6,9 +6,9 @@ use support::described::members;
 use support::experiment::{Experiment, eventually};
 use support::leftovers::{Family, addresses, family_in_trial, see};
 use support::measured::{BRISK, measured, require, shared_turn};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_second_process_of_a_name_is_a_second_member_and_goes_again() {
@@ -40,11 +40,16 @@ fn a_second_process_of_a_name_is_a_second_member_and_goes_again() {
     let facts = run.recording().facts;
     let of = |fact: &&Fact| fact.life.as_ref().is_some_and(|it| it.to_string() == "p1-1.2");
     let twin: Vec<&Fact> = facts.iter().filter(of).collect();
-    assert!(matches!(twin[0].what, What::FaultAsked { .. }), "{twin:?}");
-    assert!(matches!(twin[1].what, What::Started { .. }), "{twin:?}");
-    let died = twin.iter().filter(|fact| matches!(fact.what, What::Died { status: Some(0), .. }));
+    assert!(matches!(twin[0].what, What::Run(RunEvent::FaultAsked { .. })), "{twin:?}");
+    assert!(matches!(twin[1].what, What::Run(RunEvent::Started { .. })), "{twin:?}");
+    let died = twin
+        .iter()
+        .filter(|fact| matches!(fact.what, What::Run(RunEvent::Died { status: Some(0), .. })));
     assert_eq!(died.count(), 1, "{run}");
-    assert!(twin.iter().any(|fact| matches!(fact.what, What::Claimed { .. })), "it claims: {run}");
+    assert!(
+        twin.iter().any(|fact| matches!(fact.what, What::Member(MemberEvent::Claimed { .. }))),
+        "it claims: {run}"
+    );
 }
 
 #[test]

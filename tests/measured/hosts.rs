@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use support::experiment::{Experiment, output, tandem};
-use support::measured::{measured, require, shared_turn, turn};
+use support::measured::{measured, require, shared_turn};
 use tandem::chaos::{Brokers, Sight, Step, brief, experiment};
 use tandem::ids::{GroupName, MemberId, PartitionId};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Span;
 use tandem::topology::{Page, Plan, plan};
 use tandem::verdict::{FaultReport, Limits};
@@ -213,7 +213,7 @@ fn machines(step: &str, claims: &str) -> Experiment {
 fn victims(facts: &[Fact], kind: &str) -> (Vec<String>, Vec<String>) {
     let (mut members, mut brokers) = (Vec::new(), Vec::new());
     for fact in facts {
-        let What::FaultAsked { kind: is, broker, .. } = &fact.what else { continue };
+        let What::Run(RunEvent::FaultAsked { kind: is, broker, .. }) = &fact.what else { continue };
         assert_eq!(is, kind);
         members.extend(fact.life.as_ref().map(ToString::to_string));
         brokers.extend(broker.clone());
@@ -224,10 +224,12 @@ fn victims(facts: &[Fact], kind: &str) -> (Vec<String>, Vec<String>) {
 /// Where the broker of cluster `a` listened, in each of its lives, and as which process.
 fn lives(facts: &[Fact]) -> Vec<(String, u32)> {
     let life = |fact: &Fact| match &fact.what {
-        What::ClusterStarted { cluster, address, pid } if cluster.as_str() == "a" => {
+        What::Run(RunEvent::ClusterStarted { cluster, address, pid })
+            if cluster.as_str() == "a" =>
+        {
             Some((address.clone(), *pid))
         }
-        What::ClusterDied { .. } => panic!("by accident: {fact:?}"),
+        What::Run(RunEvent::ClusterDied { .. }) => panic!("by accident: {fact:?}"),
         _ => None,
     };
     facts.iter().filter_map(life).collect()
@@ -262,7 +264,7 @@ fn a_machine_that_dies_takes_its_broker_and_the_other_one_leads_on() {
 
 #[test]
 fn a_machine_that_stands_still_wakes_with_its_broker() {
-    let _turn = turn();
+    let _turn = shared_turn();
     // It claims nothing: a host that is too busy breaks claims, and what is tried is the fault.
     let none = "objective: {leaders_per_group: 0}\n";
     let run = machines("fault: pause, for: 2s", none).finish();

@@ -10,7 +10,7 @@ use support::leftovers::Family;
 use support::measured::{measured, require, shared_turn};
 use support::quiet::{NOISE_MAX, await_quiet};
 use tandem::ids::{FaultId, Life};
-use tandem::observation::{Fact, Outcome, What};
+use tandem::observation::{Fact, MemberEvent, Outcome, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, GroupLine, Timeline};
 
@@ -72,15 +72,16 @@ fn heals(run: &Finished) -> Result<(), String> {
             all.filter(|fact| what(&fact.what) == Some(&fault)).map(|fact| fact.t).next()
         };
         let healed = said(&|what| match what {
-            What::FaultHealed { fault } => Some(fault),
+            What::Run(RunEvent::FaultHealed { fault }) => Some(fault),
             _ => None,
         });
         let answered = said(&|what| match what {
-            What::Reconnected { fault, .. } => Some(fault),
+            What::Run(RunEvent::Reconnected { fault, .. }) => Some(fault),
             _ => None,
         });
-        // The first answer may pass between the lifting of the rule and its stamp.
-        let instant = Duration::from_millis(10);
+        // The first answer may pass between the lifting of the rule and its stamp. A busy host may
+        // stop the edges there.
+        let instant = Duration::from_millis(100);
         let in_order = healed.zip(answered).is_some_and(|(healed, at)| healed <= at + instant);
         require(in_order, || format!("{life} was healed {healed:?}, and answered {answered:?}"))?;
     }
@@ -89,7 +90,7 @@ fn heals(run: &Finished) -> Result<(), String> {
 
 fn victims(facts: &[Fact]) -> BTreeSet<(FaultId, Life)> {
     let asked = facts.iter().filter_map(|fact| match &fact.what {
-        What::FaultAsked { fault, .. } => Some((fault.clone(), fact.life.clone()?)),
+        What::Run(RunEvent::FaultAsked { fault, .. }) => Some((fault.clone(), fact.life.clone()?)),
         _ => None,
     });
     asked.collect()
@@ -106,10 +107,12 @@ fn each_group(
     groups.try_for_each(|(name, group)| holds(group).map_err(|why| format!("{name}: {why}")))
 }
 
+/// One trial in eight leaves none: the last heartbeat is old then, and the last message young. In
+/// one of two groups, 3 trials without any happen once in 256 runs, and 6 once in 131,000.
 #[test]
 fn a_threshold_that_is_too_small_leaves_a_gap_within_its_bound() {
     let Some(run) = measured(
-        || isolated(["drop", "stall"], TOO_SMALL),
+        || isolated(["drop", "stall"], TOO_SMALL).with("--trials 6"),
         |run| {
             passes(run)?;
             each_group(run, |group| {
@@ -156,10 +159,15 @@ fn leaders_without_coordinator_or_heartbeats_are_replaced_and_come_back() {
     };
     eprintln!("{}", run.stdout);
     // Without its coordinator a member is really cut off: another member began to lead its roles.
-    struck(&run, FIRST, |what| matches!(what, What::Claimed { .. }), false);
+    struck(&run, FIRST, |what| matches!(what, What::Member(MemberEvent::Claimed { .. })), false);
     // Without heartbeats its client may miss the answers before its broker misses the heartbeats:
     // then it joins again, for joins pass, and may be given what it had.
-    struck(&run, SECOND, |what| matches!(what, What::Revoked { .. } | What::Lost { .. }), true);
+    struck(
+        &run,
+        SECOND,
+        |what| matches!(what, What::Member(MemberEvent::Revoked { .. } | MemberEvent::Lost { .. })),
+        true,
+    );
 }
 
 /// While a strike of this step was in force, the victim itself, or another of its group, said such
@@ -175,8 +183,10 @@ fn struck(run: &Finished, step: &str, wanted: impl Fn(&What) -> bool, itself: bo
             facts.iter().find(of_it).map(|fact| fact.t).unwrap()
         };
         let is = |known: &FaultId| *known == fault;
-        let from = at(&|what| matches!(what, What::FaultInForce { fault } if is(fault)));
-        let until = at(&|what| matches!(what, What::FaultHealed { fault } if is(fault)));
+        let from =
+            at(&|what| matches!(what, What::Run(RunEvent::FaultInForce { fault }) if is(fault)));
+        let until =
+            at(&|what| matches!(what, What::Run(RunEvent::FaultHealed { fault }) if is(fault)));
         let group = life.member.as_str().split('-').next().unwrap();
         let taken = facts.iter().filter(|fact| (from..until).contains(&fact.t)).any(|fact| {
             let by = fact.life.as_ref().filter(|by| (by.member == life.member) == itself);
@@ -192,10 +202,10 @@ fn edges_that_die_unasked_end_the_run_and_nothing_stays() {
     let run = Experiment::new("chaos/isolate-leader.yaml").start();
     let pid = run.await_facts("a fault in force", |facts| {
         let pid = facts.iter().find_map(|fact| match fact.what {
-            What::EdgesStarted { pid } => Some(pid),
+            What::Run(RunEvent::EdgesStarted { pid }) => Some(pid),
             _ => None,
         })?;
-        let in_force = |fact: &Fact| matches!(fact.what, What::FaultInForce { .. });
+        let in_force = |fact: &Fact| matches!(fact.what, What::Run(RunEvent::FaultInForce { .. }));
         facts.iter().any(in_force).then_some(pid)
     });
     let family = Family::of(&run);
@@ -203,9 +213,9 @@ fn edges_that_die_unasked_end_the_run_and_nothing_stays() {
     let run = run.finish();
     family.is_gone();
     let facts = run.recording().facts;
-    assert!(facts.iter().any(|fact| matches!(fact.what, What::EdgesDied)), "{run}");
+    assert!(facts.iter().any(|fact| matches!(fact.what, What::Run(RunEvent::EdgesDied))), "{run}");
     let ended = facts.iter().find_map(|fact| match &fact.what {
-        What::Ended { how, why } => Some((*how, why.clone())),
+        What::Run(RunEvent::Ended { how, why }) => Some((*how, why.clone())),
         _ => None,
     });
     let (how, why) = ended.unwrap_or_else(|| panic!("{run}"));

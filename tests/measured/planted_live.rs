@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, LONELY, Running, eventually, signal_pid};
 use support::measured::{shared_turn, turn};
 use support::quiet::{NOISE_MAX, await_quiet, undisturbed};
-use tandem::observation::What;
+use tandem::observation::{RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Finding, Interval};
 
@@ -40,9 +40,9 @@ fn is_stopped(pid: u32) -> bool {
 }
 
 /// Waits, without rest, until the process is stopped, or is not: between which looks it happened.
-fn watch(pid: u32, stopped: bool) -> Bracket {
+/// At `before` it had not yet.
+fn watch(pid: u32, mut before: Mono, stopped: bool) -> Bracket {
     let began = Mono::now();
-    let mut before = began;
     loop {
         let now = Mono::now();
         if is_stopped(pid) == stopped {
@@ -56,9 +56,9 @@ fn watch(pid: u32, stopped: bool) -> Bracket {
 
 fn member(run: &Running) -> u32 {
     run.await_facts("a trial", |facts| {
-        facts.iter().find(|fact| matches!(fact.what, What::TrialBegan { .. }))?;
+        facts.iter().find(|fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. })))?;
         facts.iter().find_map(|fact| match fact.what {
-            What::Started { pid, .. } => Some(pid),
+            What::Run(RunEvent::Started { pid, .. }) => Some(pid),
             _ => None,
         })
     })
@@ -74,7 +74,7 @@ fn from_outside() -> (Finished, Vec<Planted>) {
     for number in 0..PLANTED {
         let asked = Mono::now();
         signal_pid(pid, Signal::STOP);
-        let (_, seen) = watch(pid, true);
+        let (_, seen) = watch(pid, asked, true);
         let length = 40 * u64::try_from(number % 5).unwrap() + 120;
         std::thread::sleep(Duration::from_millis(length));
         let before = Mono::now();
@@ -85,21 +85,28 @@ fn from_outside() -> (Finished, Vec<Planted>) {
     (run.finish(), planted)
 }
 
-/// The experiment's own pauses, which the test watches.
+/// The experiment's own pauses, which the test watches. They are long enough to be seen where the
+/// host keeps the test from looking for half a second.
 fn by_experiment() -> (Finished, Vec<Planted>) {
     let mut text = String::from("version: 1\nname: planted\nmethod:\n");
-    let target = "fault: pause, for: 200ms, target: {member: p1-1}";
+    let target = "fault: pause, for: 700ms, target: {member: p1-1}";
     writeln!(text, "  - {{id: p0, at: 300ms, {target}}}").unwrap();
     for number in 1..PLANTED {
         let before = number - 1;
-        let step = format!("id: p{number}, after: p{before}, delay: 500ms");
+        let step = format!("id: p{number}, after: p{before}, delay: 1s");
         writeln!(text, "  - {{{step}, {target}}}").unwrap();
     }
     let order = Experiment::of("planted.yaml", &text).with_rule();
     let file = order.write("lonely.yaml", LONELY);
+    let mut before = Mono::now();
     let run = order.with(&format!("-f {}", file.display())).start();
     let pid = member(&run);
-    let pause = |_| Planted { stopped: watch(pid, true), woken: watch(pid, false) };
+    let pause = |_| {
+        let stopped = watch(pid, before, true);
+        let woken = watch(pid, stopped.1, false);
+        before = woken.1;
+        Planted { stopped, woken }
+    };
     let planted = (0..PLANTED).map(pause).collect();
     (run.finish(), planted)
 }
@@ -178,8 +185,8 @@ fn a_stop_is_seen() {
     let began = Mono::now();
     assert!(!is_stopped(pid));
     signal_pid(pid, Signal::STOP);
-    let (_, seen) = watch(pid, true);
+    let (_, seen) = watch(pid, began, true);
     assert!(seen > began);
     sleeper.kill().unwrap();
-    eventually("its end", Duration::from_secs(5), || sleeper.try_wait().unwrap());
+    eventually("its end", Duration::from_secs(60), || sleeper.try_wait().unwrap());
 }

@@ -6,13 +6,16 @@
 
 use std::time::Duration;
 
+use tandem_broker::groups::consumer::{ConsumerHeartbeat, Partition, TopicId};
 use tandem_broker::groups::{
     Commit, CommittedOffset, Coordinator, Departure, Fault, Heartbeat, Join, JoinReply, Leave,
     Position, Protocol, ReplyBody, Sync, SyncReply, Token, TopicPartition,
 };
 use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
-use tandem_neli::membership::{self, Joined, JoinedMember, Refusal, Request, Response};
+use tandem_neli::membership::{
+    self, Beat, Beaten, Joined, JoinedMember, Refusal, Request, Response,
+};
 
 /// The group of all members.
 pub const GROUP: &str = "g";
@@ -66,6 +69,16 @@ pub fn ask(
             coordinator.handle_sync(now, token, &sync);
             return None;
         }
+        Request::Beat(beat) => return Some(beaten(coordinator, now, asker, beat)),
+        Request::Session => {
+            let own = coordinator.overrides(GROUP).session;
+            let session = own.unwrap_or(coordinator.settings().consumer.session);
+            return Some(Response::Session(session));
+        }
+        Request::Members => {
+            let group = coordinator.handle_describe_consumer(now, GROUP);
+            return Some(Response::Members(group.map_or(0, |group| group.members.len())));
+        }
         Request::Heartbeat { member_id, generation } => {
             let beat = Heartbeat { group, member_id, instance_id, generation };
             coordinator.handle_heartbeat(now, &beat)
@@ -88,7 +101,7 @@ pub fn ask(
                 member_id,
                 instance_id,
                 generation,
-                knows_group_id_not_found: false,
+                knows_group_id_not_found: true,
                 positions: offsets.into_iter().map(position).collect(),
             };
             coordinator.handle_commit(now, &commit).map(|_| ())
@@ -100,6 +113,36 @@ pub fn ask(
         }
     };
     Some(done.map_or_else(refused, |()| Response::Done))
+}
+
+/// A heartbeat of the newer protocol, and its answer.
+fn beaten(coordinator: &mut Coordinator, now: Mono, asker: Asker, beat: Beat) -> Response {
+    let partition = |it: membership::TopicPartition| Partition {
+        topic: TopicId(it.topic),
+        index: i32::try_from(it.partition.0).unwrap_or(i32::MAX),
+    };
+    let beat = ConsumerHeartbeat {
+        group: GROUP.to_owned(),
+        member_id: beat.member_id,
+        epoch: beat.epoch,
+        instance_id: asker.instance_id,
+        rebalance: beat.whole.then_some(asker.rebalance),
+        topics: beat.whole.then(|| vec![TOPIC.to_owned()]),
+        owned: beat.owned.map(|owned| owned.into_iter().map(partition).collect()),
+        ..ConsumerHeartbeat::default()
+    };
+    let reply = coordinator.handle_consumer_heartbeat(now, &beat);
+    let share = |it: Partition| membership::TopicPartition {
+        topic: it.topic.0,
+        partition: PartitionId(u32::try_from(it.index).unwrap_or(u32::MAX)),
+    };
+    reply.map_or_else(refused, |reply| {
+        Response::Beaten(Beaten {
+            epoch: reply.epoch,
+            interval: reply.interval,
+            assignment: reply.assignment.map(|all| all.into_iter().map(share).collect()),
+        })
+    })
 }
 
 fn joining(asker: Asker, join: membership::Join) -> Join {

@@ -1,8 +1,10 @@
-//! A broker or a member that dies by itself is the cause of the effects: in the timeline, in the
-//! report and its files, in a trace, in a later file of a journal. It is reported, and excuses
-//! nothing.
+//! A broker or a member that dies by itself, or leaves, is the cause of the effects: in the
+//! timeline, in the report and its files, in a trace, in a later file of a journal. It is reported,
+//! and excuses nothing.
 
 mod away;
+mod leaves;
+mod silent;
 
 use std::fs;
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use support::windowed::shown;
 use tandem::ids::GroupName;
 use tandem::journal::{Bounds, Rolling, list_parts, read};
 use tandem::live::Live;
-use tandem::observation::What;
+use tandem::observation::{MemberEvent, RunEvent, What};
 use tandem::telemetry::{RunContext, WindowTraces};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Interval, Timeline};
@@ -27,9 +29,9 @@ use tandem::verdict::{CauseKind, Report, Verdict};
 fn story() -> Story {
     let (mut story, cluster) = (Story::default(), || name("a"));
     story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
-    story.run(2_000, What::ClusterDied { cluster: cluster() });
+    story.run(2_000, RunEvent::ClusterDied { cluster: cluster() });
     let address = "127.0.0.1:9092".to_owned();
-    story.run(2_300, What::ClusterStarted { cluster: cluster(), address, pid: 7 });
+    story.run(2_300, RunEvent::ClusterStarted { cluster: cluster(), address, pid: 7 });
     story.settled("p1", 7_500).ended(11_000, 1).completed(11_500);
     for (term, [from, until]) in (1..).zip([[100, 5_000], [6_000, 9_000], [9_500, 12_000]]) {
         story.serves("p1-1.1", 0, term, [from, until]).lapsed("p1-1.1", until, (0, term), until);
@@ -66,7 +68,7 @@ fn only_members_of_its_cluster_lack_a_broker_and_a_fault_takes_precedence() {
     let gap_of_both = |plan: &tandem::topology::Plan, struck: bool| {
         let mut story = Story::default();
         story.started("p1-1.1", 10).started("p2-1.1", 10).settled("p2", 400).began(500, 1);
-        story.run(2_000, What::ClusterDied { cluster: name("a") });
+        story.run(2_000, RunEvent::ClusterDied { cluster: name("a") });
         if struck {
             story.asked("p2-1.1", 2_500, "1.p", "partition");
         }
@@ -157,7 +159,7 @@ fn a_later_window_knows_it_still() {
     let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
     let mut story = Story::default();
     story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
-    story.run(2_000, What::ClusterDied { cluster: name("a") }).ended(26_000, 1);
+    story.run(2_000, RunEvent::ClusterDied { cluster: name("a") }).ended(26_000, 1);
     story.serves("p1-1.1", 0, 1, [100, 20_000]).lapsed("p1-1.1", 20_000, (0, 1), 20_000);
     story.serves("p1-1.1", 0, 2, [21_000, 27_000]).serves("p2-1.1", 0, 1, [100, 27_000]);
     story.facts.sort_by_key(|fact| fact.t);
@@ -200,13 +202,13 @@ fn stops(by_fault: bool) -> Story {
     if by_fault {
         story.asked(who, 2_000, "1.z", "pause");
     }
-    story.of(who, 2_990, What::NotYet).of(who, 3_000, What::Stopped);
-    story.of(who, 4_490, What::NotYet).of(who, 4_500, What::Continued).settled("p1", 7_500);
+    story.of(who, 2_990, RunEvent::NotYet).of(who, 3_000, RunEvent::Stopped);
+    story.of(who, 4_490, RunEvent::NotYet).of(who, 4_500, RunEvent::Continued).settled("p1", 7_500);
     let (cluster, broker) = (|| name("a"), || "1 at h:9092".to_owned());
     if !by_fault {
-        story.run(8_800, What::BrokerLost { cluster: cluster(), broker: broker() });
+        story.run(8_800, RunEvent::BrokerLost { cluster: cluster(), broker: broker() });
     }
-    story.run(9_700, What::BrokerBack { cluster: cluster(), broker: broker() });
+    story.run(9_700, RunEvent::BrokerBack { cluster: cluster(), broker: broker() });
     story.serves("p2-1.1", 0, 1, [100, 12_000]).ended(11_000, 1).completed(11_500);
     story
 }
@@ -309,9 +311,9 @@ fn an_unrequested_death_is_a_cause() {
     };
     assert_eq!(cause(killed), Cause::Fault(fault("1.k")));
     let left = |story: &mut Story| {
-        story.says("p1-1.1", 4_995, What::Leaving);
+        story.says("p1-1.1", 4_995, MemberEvent::Leaving);
     };
-    assert_eq!(cause(left), Cause::Nothing, "it was asked to go");
+    assert_eq!(cause(left), Cause::Leave(life("p1-1.1")), "its end was to be expected");
 }
 
 #[test]
@@ -343,7 +345,7 @@ fn the_page_forgets_no_cause() {
     let run = folder.path().join("run-2");
     let mut broker = story();
     // Only the gap after the broker's death lies in the trial.
-    broker.facts.retain(|fact| !matches!(fact.what, What::TrialEnded { .. }));
+    broker.facts.retain(|fact| !matches!(fact.what, What::Run(RunEvent::TrialEnded { .. })));
     broker.ended(8_000, 1);
     record(&run, &plan, &brief(&plan, 1, &[]), &broker.facts);
     output(tandem(folder.path()).arg("report").arg(&run));

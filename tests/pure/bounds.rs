@@ -9,6 +9,9 @@
     reason = "a test may fail loudly"
 )]
 
+mod by_paper;
+mod handed_over;
+mod owners;
 mod silent;
 
 use std::time::Duration;
@@ -43,13 +46,17 @@ fn terms() -> Terms {
         search: Duration::ZERO,
         start_up: Duration::ZERO,
         departure: None,
+        stays: None,
         stand_in: None,
         suspicion: None,
         statement: None,
         gives_way: Some(1),
+        regains: false,
         work: Duration::ZERO,
         stop: Duration::ZERO,
         joins_move: true,
+        unproven: false,
+        leads_alone: false,
     }
 }
 
@@ -78,10 +85,13 @@ fn fall(terms: Terms, luck: Luck) -> Fall {
     let (width, round) = match terms.mode {
         Mode::NonExclusive => (3, ROUND),
         // What decides is the proof, so that messages are always newer.
-        Mode::Exclusive => (3, SOON),
+        Mode::Exclusive | Mode::ExclusivePaper => (3, SOON),
         Mode::Fast => (1, terms.age),
     };
-    let mut world = World::new(terms, luck, 3, width, round);
+    fall_in(World::new(terms, luck, 3, width, round), terms, luck)
+}
+
+fn fall_in(mut world: World, terms: Terms, luck: Luck) -> Fall {
     world.run(Mono::ZERO + 1000 * MS);
     let victim = (0..3).find(|&client| !world.holds(client).is_empty()).unwrap();
     let partition = world.holds(victim)[0];
@@ -202,44 +212,6 @@ fn a_leader_that_lives_keeps_its_claim_while_others_come_and_go() {
     let Fall { world, partition, .. } = fall(terms(), Luck::Worst);
     let leaders = (1..3).filter(|&client| world.leads(client, partition)).count();
     assert_eq!(leaders, 1, "one of the living leads what the dead one led");
-}
-
-/// Members that hand over, and publish each 100 ms.
-fn handing_over() -> Terms {
-    Terms { statement: Some(120 * MS), ..terms() }
-}
-
-/// The longest time for which two members led one partition, where a member joins two others, and
-/// roles move to it.
-fn joined(terms: Terms, loses_announcements: bool) -> Duration {
-    let mut world = World::new(terms, Luck::Worst, 2, 4, 100 * MS);
-    world.run(Mono::ZERO + 1000 * MS);
-    world.loses_announcements = loses_announcements;
-    world.enter();
-    world.run(Mono::ZERO + 9000 * MS);
-    let twice = world.acquired.iter().filter(|(at, ..)| *at > Mono::ZERO + 1000 * MS);
-    let until = |(at, who, on): &(Mono, usize, PartitionId)| {
-        let other =
-            |(end, by, of): &&(Mono, usize, PartitionId)| of == on && by != who && end >= at;
-        world.ended.iter().filter(other).map(|(end, ..)| end.since(*at)).max().unwrap()
-    };
-    twice.map(until).max().expect("roles move to the new member")
-}
-
-/// The new owner says so at once; where that is lost, the next beacon says it, `tau` later.
-#[test]
-fn a_role_that_moves_is_led_twice_until_its_new_owner_says_so() {
-    let (heard, lost) = (joined(handing_over(), false), joined(handing_over(), true));
-    let latency = terms().first - 10 * MS;
-    assert_eq!(heard, latency, "one latency");
-    let high = bounds(&handing_over(), None).restart.overlap.high.get();
-    assert!(lost <= high && lost > 100 * MS, "{lost:?}, bound {high:?}");
-    let without = Terms { statement: Some(latency), ..terms() };
-    let high = bounds(&without, None).restart.overlap.high.get();
-    assert!(lost > high + EXACT, "without tau the bound is {high:?}");
-    let silent = joined(terms(), false);
-    let high = bounds(&terms(), None).restart.overlap.high.get();
-    assert!(silent > 2 * lost && silent <= high, "without hand-over {silent:?} of {high:?}");
 }
 
 /// The fast mode: `Q` is half a session, and the owner leads from its assignment on.

@@ -1,5 +1,6 @@
-//! Transcripts of the coordinator: `tests/data/coordinator/*.txt`, which people read and
-//! `UPDATE=1 cargo test --test pure` rewrites.
+//! Transcripts of the coordinator: `tests/data/coordinator/*.txt` of the classic protocol and
+//! `tests/data/consumer/*.txt` of the newer one, which people read and `UPDATE=1 cargo test --test
+//! pure` rewrites.
 //!
 //! A block is a request, a line of dashes, and what is answered by the end of it, to whomever.
 //! Clients are called by one letter; a client goes on with the member id and the generation that it
@@ -15,11 +16,15 @@ use support::coordinator::parity;
 use support::coordinator::remote::Remote;
 use support::coordinator::transcript;
 
+fn transcripts() -> Vec<std::path::PathBuf> {
+    ["coordinator", "consumer"].into_iter().flat_map(parity::transcripts).collect()
+}
+
 #[test]
 fn the_core_answers_as_it_is_written() {
     let update = std::env::var("UPDATE").is_ok();
     let mut wrong = Vec::new();
-    for path in parity::transcripts() {
+    for path in transcripts() {
         let written = std::fs::read_to_string(&path).unwrap();
         let played = transcript::play(&written, |settings| Box::new(Core::new(settings)));
         if update {
@@ -36,7 +41,7 @@ fn the_core_answers_as_it_is_written() {
 #[test]
 fn the_core_answers_so_even_where_clients_are_late() {
     for seed in 0..100 {
-        for path in parity::transcripts() {
+        for path in transcripts() {
             let written = std::fs::read_to_string(&path).unwrap();
             let late = |settings| -> Box<dyn support::coordinator::Subject> {
                 Box::new(Core::late(settings, seed))
@@ -51,7 +56,10 @@ fn the_core_answers_so_even_where_clients_are_late() {
 #[test]
 fn the_embedded_broker_answers_as_it_is_written() {
     let embedded = Embedded::new();
-    parity::assert_parity(&parity::transcripts(), |name, groups| {
-        Remote::new(embedded.start(groups), &["here"], name)
-    });
+    // One protocol after the other: too many plays at once are late.
+    for folder in ["coordinator", "consumer"] {
+        parity::assert_parity(&parity::transcripts(folder), |name, groups| {
+            Remote::new(embedded.start(groups), &["here"], name)
+        });
+    }
 }

@@ -17,11 +17,13 @@ use std::time::Duration;
 
 use support::transcript::{Command, check_folder};
 use tandem::ids::PartitionId;
-use tandem::neli::Event;
 use tandem::neli::elections::etcd::{
     Answer, Config, Etcd, Holder, LeaseId, Request, Revision, Watched,
 };
+use tandem::neli::elections::over_store::OverStore;
 use tandem::time::Mono;
+
+use super::shown::{self, show};
 
 fn ms(at: u64) -> Mono {
     Mono::ZERO + Duration::from_millis(at)
@@ -96,21 +98,9 @@ fn apply(core: &mut Etcd, command: &Command) {
 }
 
 fn drain(core: &mut Etcd, now: Mono) -> String {
-    let show = |at: Mono| at.0 / 1_000_000;
     let mut out = String::new();
     while let Some(event) = core.poll_event() {
-        match event {
-            Event::Acquired { claim, from, .. } => {
-                let fence = core.fence(claim.partition).map(|fence| fence.0);
-                let (k, term, until) = (claim.partition, claim.term.0, show(claim.until));
-                writeln!(out, "acquired {k} term {term} {}..{until} fence {fence:?}", show(from))
-            }
-            Event::Ended { claim, why } => {
-                let (k, term, until) = (claim.partition, claim.term.0, show(claim.until));
-                writeln!(out, "ended {k} term {term} at {until}: {why:?}")
-            }
-        }
-        .unwrap();
+        out += &shown::change(&event, |k| core.fence(k));
     }
     while let Some((number, request)) = core.poll_request(now) {
         let request = match request {
@@ -127,10 +117,7 @@ fn drain(core: &mut Etcd, now: Mono) -> String {
     if !claims.is_empty() {
         writeln!(out, "claims {claims:?}").unwrap();
     }
-    match core.poll_timeout() {
-        Some(at) => writeln!(out, "timeout {}", show(at)).unwrap(),
-        None => writeln!(out, "no timeout{}", if core.is_gone() { ", gone" } else { "" }).unwrap(),
-    }
+    out += &shown::timeout(core.poll_timeout(), core.is_gone());
     out
 }
 

@@ -8,9 +8,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use support::facts::{Story, at, life, name, plan};
 use support::watched::{Found, drive, found, judged};
-use tandem::external::{Clocks, Collated, Collation, Letter, Origin};
+use tandem::external::{Collated, Collation, Letter, Origin, Reading, Standing};
 use tandem::ids::Life;
-use tandem::observation::{ClockDomain, External, Fact, What};
+use tandem::observation::{ClockDomain, External, Fact, MemberEvent, RunEvent, What};
 use tandem::time::{Mono, Wall};
 use tandem::timeline::Interval;
 
@@ -18,13 +18,14 @@ fn clock(boot: &str) -> ClockDomain {
     ClockDomain { boot: boot.to_owned(), time_namespace: 4 }
 }
 
-fn outside(same_clock: bool) -> What {
-    let external = External { group: name("p1"), clock: clock("here"), same_clock };
-    What::Started { pid: 1, external: Some(external) }
+pub(super) fn outside(same_clock: bool) -> RunEvent {
+    let error_ns = None;
+    let external = External { group: name("p1"), clock: clock("here"), same_clock, error_ns };
+    RunEvent::Started { pid: 1, external: Some(external) }
 }
 
 /// It claims nothing, and says so.
-fn idles(story: &mut Story, who: &str, [from, until]: [u64; 2]) {
+pub(super) fn idles(story: &mut Story, who: &str, [from, until]: [u64; 2]) {
     for ms in (from..until).step_by(100) {
         story.renewed(who, ms, &[]);
     }
@@ -97,6 +98,59 @@ fn of_another_clock_nothing_is_known() {
     assert_eq!(found.unknown, Duration::from_secs(1));
 }
 
+/// Of another clock, and compared to within so many milliseconds.
+fn compared(error_ms: u64) -> RunEvent {
+    let clock = clock("there");
+    let external = External {
+        group: name("p1"),
+        clock,
+        same_clock: false,
+        error_ns: Some(error_ms * 1_000_000),
+    };
+    RunEvent::Started { pid: 1, external: Some(external) }
+}
+
+#[test]
+fn a_gap_is_shorter_by_the_errors_of_its_ends_and_these_are_unknown() {
+    for (error, gap) in [(5, Some([5_005, 5_895])), (50, Some([5_050, 5_850]))] {
+        let mut story = Story::default();
+        story.of("p1-a.1", 90, compared(error)).serves("p1-a.1", 0, 1, [100, 5_000]);
+        story.died("p1-a.1", 5_000).of("p1-b.1", 200, compared(error));
+        idles(&mut story, "p1-b.1", [200, 5_900]);
+        story.serves("p1-b.1", 0, 1, [5_900, 9_000]);
+        let found = both(&story, 8_500);
+        let gaps: Vec<_> =
+            gap.into_iter().map(|[from, until]| Interval::new(at(from), at(until))).collect();
+        assert_eq!(found.gaps, gaps);
+        assert_eq!(found.unknown, Duration::from_millis(4 * error));
+    }
+}
+
+#[test]
+fn a_gap_below_the_error_is_unknown() {
+    let mut story = Story::default();
+    story.of("p1-a.1", 90, compared(40)).serves("p1-a.1", 0, 1, [100, 5_000]);
+    story.died("p1-a.1", 5_000).of("p1-b.1", 200, compared(30));
+    idles(&mut story, "p1-b.1", [200, 5_070]);
+    story.serves("p1-b.1", 0, 1, [5_070, 9_000]);
+    let found = both(&story, 8_500);
+    assert_eq!(found.gaps, []);
+    assert_eq!(found.unknown, Duration::from_millis(140), "from 4,960 to 5,100");
+}
+
+#[test]
+fn a_life_whose_clock_is_compared_later_is_unknown_before() {
+    let mut story = pair();
+    story.died("p1-a.1", 5_000);
+    idles(&mut story, "p1-b.1", [200, 9_000]);
+    story.of("p1-c.1", 3_000, outside(false)).of("p1-c.1", 6_000, compared(10));
+    idles(&mut story, "p1-c.1", [6_000, 9_000]);
+    let found = both(&story, 8_500);
+    // It may have led before, and for 10 ms more.
+    assert_eq!(found.gaps, [Interval::new(at(6_010), at(8_500))]);
+    assert_eq!(found.unknown, Duration::from_millis(1_010));
+}
+
 fn origin(who: &str, boot: &str) -> Origin {
     let (life, clock) = (life(who), clock(boot));
     Origin { group: name("p1"), life, pid: 9, began: Mono(50), clock }
@@ -104,31 +158,49 @@ fn origin(who: &str, boot: &str) -> Origin {
 
 fn facts(who: &str, numbers: impl IntoIterator<Item = u64>) -> Vec<Fact> {
     let of = life(who);
-    let one = |seq| Fact { t: Mono(seq), seq, life: Some(of.clone()), what: What::Connected };
+    let one = |seq| Fact {
+        t: Mono(seq),
+        seq,
+        life: Some(of.clone()),
+        what: What::Member(MemberEvent::Connected),
+    };
     numbers.into_iter().map(one).collect()
 }
 
+const READING: Reading =
+    Reading { broker: 2, sent: Mono(5), acked: Mono(9), stamp: Wall(1_700_000_000_000) };
+
 fn letter(who: &str, numbers: impl IntoIterator<Item = u64>) -> Letter {
-    Letter { origin: origin(who, "here"), died: None, facts: facts(who, numbers) }
+    let (origin, facts) = (origin(who, "here"), facts(who, numbers));
+    Letter { origin, died: None, orders: None, reading: None, facts }
 }
 
-fn collation() -> Collation {
+/// A letter without facts.
+pub(super) fn letter_with_orders(who: &str, orders: Standing) -> Letter {
+    Letter { orders: Some(Box::new(orders)), ..letter(who, 0..0) }
+}
+
+pub(super) fn collation() -> Collation {
     Collation::new(BTreeSet::from([name("p1")]), clock("here"))
 }
 
 /// In short: `+a.1` for a life that began, its numbers, `-a.1` for its death.
 fn drain(collation: &mut Collation) -> String {
     let all = std::iter::from_fn(|| collation.poll()).map(|one| match one {
-        Collated::ByReader(_, life, What::Started { .. }) => format!("+{life}"),
+        Collated::ByReader(_, life, RunEvent::Started { .. }) => format!("+{life}"),
         Collated::ByReader(at, life, _) => format!("-{life}@{}", at.0),
         Collated::ByMember(fact) => fact.seq.to_string(),
+        Collated::CutOff(..) => unreachable!("no order is given here"),
     });
     all.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn a_letter_says_all_that_its_reader_must_know() {
-    let whole = Letter { died: Some(Mono(77)), ..letter("p1-a.3", 4..7) };
+    let mut orders = Standing::default();
+    orders.stop([Mono(1), Mono(2)]);
+    let (orders, reading) = (Some(Box::new(orders)), Some(READING));
+    let whole = Letter { died: Some(Mono(77)), orders, reading, ..letter("p1-a.3", 4..7) };
     let lines: Vec<u8> = whole
         .facts
         .iter()
@@ -138,7 +210,8 @@ fn a_letter_says_all_that_its_reader_must_know() {
             line
         })
         .collect();
-    let record = Letter::write(&whole.origin, whole.died, &lines);
+    let orders = whole.orders.as_deref();
+    let record = Letter::write(&whole.origin, whole.died, orders, whole.reading, &lines);
     assert_eq!(Letter::read(&record), Ok(whole));
     for wrong in [
         String::new(),
@@ -250,102 +323,4 @@ fn each_fact_is_taken_once_and_in_order_though_clusters_repeat_drop_and_delay() 
         assert!(taken <= sent.len(), "seed {seed}");
         assert!(taken * 10 >= sent.len() * 5, "seed {seed}: {taken} of {}", sent.len());
     }
-}
-
-/// A clock that is ahead of the true time and runs faster or slower than it, in nanoseconds and
-/// parts per million.
-#[derive(Clone, Copy)]
-struct Wrong {
-    ahead: i128,
-    ppm: i128,
-}
-
-impl Wrong {
-    fn at(self, true_ns: i128) -> i128 {
-        true_ns + self.ahead + true_ns * self.ppm / 1_000_000
-    }
-
-    fn mono(self, true_ns: i128) -> Mono {
-        Mono(u64::try_from(self.at(true_ns)).unwrap())
-    }
-
-    fn wall(self, true_ns: i128) -> Wall {
-        Wall(i64::try_from(self.at(true_ns).div_euclid(1_000_000)).unwrap())
-    }
-}
-
-const SECOND: i128 = 1_000_000_000;
-
-/// Two hosts publish on two brokers for an hour.
-fn compared(seed: u64) -> (Clocks<u32, u32>, [Wrong; 2], ChaCha12Rng) {
-    let mut chance = ChaCha12Rng::seed_from_u64(seed);
-    let mut wrong = |ppm: i128| Wrong {
-        ahead: chance.random_range(2_000 * SECOND..9_000 * SECOND),
-        ppm: chance.random_range(-ppm..=ppm),
-    };
-    let (hosts, brokers) = ([wrong(140), wrong(140)], [wrong(140), wrong(140)]);
-    let mut clocks = Clocks::default();
-    let mut now = SECOND;
-    while now < 3_600 * SECOND {
-        let (host, broker) = (chance.random_range(0..2_usize), chance.random_range(0..2_usize));
-        let [out, back] = [0, 0].map(|_: i128| chance.random_range(50_000..40_000_000));
-        let read = now + out;
-        let stamp = brokers[broker].wall(read);
-        let ends = [hosts[host].mono(now), hosts[host].mono(read + back)];
-        let key = (&u32::try_from(host).unwrap(), &u32::try_from(broker).unwrap());
-        clocks.appended(key, ends, stamp);
-        now += chance.random_range(SECOND / 10..20 * SECOND);
-    }
-    (clocks, hosts, chance)
-}
-
-#[test]
-fn an_instant_of_another_host_lies_within_its_bounds() {
-    for seed in 0..300 {
-        let (clocks, hosts, mut chance) = compared(seed);
-        assert_eq!(clocks.contradictions(), 0, "seed {seed}");
-        for _ in 0..20 {
-            let at: i128 = chance.random_range(3_000 * SECOND..3_700 * SECOND);
-            let found = clocks.translate(&0, &1, hosts[0].mono(at)).unwrap();
-            let truth = hosts[1].mono(at);
-            let within = found.earliest <= truth && truth <= found.latest;
-            assert!(within, "seed {seed}: {truth:?} is not within {found:?}");
-            // 280 ppm and 600 ppm of 700 s, at most, and two round trips.
-            assert!(found.latest.since(found.earliest) < Duration::from_secs(3), "seed {seed}");
-        }
-    }
-}
-
-#[test]
-fn a_host_that_no_broker_knows_has_no_instants() {
-    let mut clocks: Clocks<&str, &str> = Clocks::default();
-    clocks.appended((&"x", &"b1"), [at(10), at(12)], Wall(5));
-    clocks.appended((&"y", &"b2"), [at(10), at(12)], Wall(5));
-    assert_eq!(clocks.translate(&"x", &"y", at(11)), None);
-    clocks.appended((&"y", &"b1"), [at(110), at(112)], Wall(5));
-    let found = clocks.translate(&"x", &"y", at(11)).unwrap();
-    // Both round trips, and a millisecond of each stamp; the drift of 2 ms is 2 us.
-    let (low, high) = (at(107).0, at(115).0);
-    assert!((low..=high).contains(&found.earliest.0) && (low..=high).contains(&found.latest.0));
-    assert!(found.latest.since(found.earliest) >= Duration::from_millis(6), "{found:?}");
-}
-
-#[test]
-fn a_clock_that_is_set_contradicts_what_was_known_of_it() {
-    let mut clocks: Clocks<&str, &str> = Clocks::default();
-    assert!(!clocks.appended((&"x", &"b"), [at(10), at(12)], Wall(1_000)));
-    assert!(!clocks.appended((&"x", &"b"), [at(1_010), at(1_012)], Wall(2_001)), "it drifts");
-    assert!(clocks.appended((&"x", &"b"), [at(2_010), at(2_012)], Wall(9_000)));
-    assert!(!clocks.appended((&"x", &"b"), [at(3_010), at(3_012)], Wall(10_000)));
-    assert_eq!(clocks.contradictions(), 1);
-}
-
-#[test]
-fn brokers_that_contradict_each_other_leave_nothing_known() {
-    let mut clocks: Clocks<&str, &str> = Clocks::default();
-    for (broker, apart) in [("b1", 0), ("b2", 500)] {
-        clocks.appended((&"x", &broker), [at(10), at(12)], Wall(1_000));
-        clocks.appended((&"y", &broker), [at(10), at(12)], Wall(1_000 + apart));
-    }
-    assert_eq!(clocks.translate(&"x", &"y", at(11)), None);
 }

@@ -3,7 +3,7 @@
 use support::facts::{Story, at, brief, name, plan, plan_with_others};
 use tandem::ids::{GroupName, PartitionId};
 use tandem::live::Live;
-use tandem::observation::What;
+use tandem::observation::MemberEvent;
 use tandem::timeline::{Findings, Interval, Timeline};
 use tandem::verdict::{Report, Verdict};
 
@@ -14,12 +14,12 @@ fn story() -> Story {
     let (first, again) = ("p1-1.1", "p1-1.2");
     let assigned = |story: &mut Story, who: &str, ms| {
         let (generation, member_id, partitions) = (None, None, vec![PartitionId(0)]);
-        story.says(who, ms, What::Assigned { generation, member_id, partitions });
+        story.says(who, ms, MemberEvent::Assigned { generation, member_id, partitions });
     };
     story.started(first, 10).began(500, 1);
     assigned(&mut story, first, 100);
     story.serves(first, 0, 1, [100, 2_000]).lapsed(first, 2_000, (0, 1), 2_000);
-    story.says(first, 3_000, What::Revoked { partitions: vec![PartitionId(0)] });
+    story.says(first, 3_000, MemberEvent::Revoked { partitions: vec![PartitionId(0)] });
     assigned(&mut story, first, 5_000);
     story.serves(first, 0, 2, [6_000, 8_000]).died(first, 8_000).started(again, 8_500);
     assigned(&mut story, again, 9_000);
@@ -55,9 +55,13 @@ fn what_is_unknown_makes_no_promise_broken_and_none_kept() {
     let mut story = Story::default();
     let who = "p1-1.1";
     let (generation, member_id, partitions) = (None, None, vec![PartitionId(0)]);
-    story.started(who, 10).says(who, 100, What::Assigned { generation, member_id, partitions });
+    story.started(who, 10).says(
+        who,
+        100,
+        MemberEvent::Assigned { generation, member_id, partitions },
+    );
     story.serves(who, 0, 1, [100, 5_000]).lapsed(who, 5_000, (0, 1), 5_000).began(500, 1);
-    story.says(who, 4_990, What::Lost { partitions: vec![PartitionId(0)] });
+    story.says(who, 4_990, MemberEvent::Lost { partitions: vec![PartitionId(0)] });
     story.ended(9_000, 1).completed(9_500);
     let verdict = |plan: tandem::topology::Plan| {
         let brief = brief(&plan, 1, &["group.gap.max <= 100ms"]);

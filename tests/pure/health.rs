@@ -18,7 +18,7 @@ use support::watched::{All, drive_seen, judged, picture, plausible};
 use tandem::ids::{GroupName, Life, PartitionId};
 use tandem::live::Live;
 use tandem::live_view::{Level, Picture, Table, summary};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent};
 use tandem::time::{Mono, Span};
 use tandem::timeline::Interval;
 use tandem::topology::Plan;
@@ -204,7 +204,7 @@ fn leads(story: &mut Story, who: &str, claims: &[Claim<'_>]) {
             }
             for [first, _] in ticks.iter().filter(|[a, b]| (*a..=*b).contains(&ms)) {
                 let (partitions, from, until) = (vec![PartitionId(*partition)], at(*first), at(ms));
-                story.says(who, ms, What::Ticks { partitions, from, until });
+                story.says(who, ms, MemberEvent::Ticks { partitions, from, until });
             }
         }
         if ms % 100 == 0 {

@@ -10,7 +10,7 @@ use support::facts::{Story, brief, failed, fault, name, plan};
 use support::recorded;
 use tandem::ids::PartitionId;
 use tandem::journal::{Header, Journal, JournalError, read};
-use tandem::observation::{Fact, Outcome, What};
+use tandem::observation::{Fact, MemberEvent, Outcome, RefusedOrders, RunEvent};
 use tandem::time::Mono;
 
 fn header() -> Header {
@@ -22,40 +22,47 @@ fn header() -> Header {
 fn facts() -> Vec<Fact> {
     let mut story = Story::default();
     let (partitions, why) = (vec![PartitionId(0), PartitionId(1)], "it fled".to_owned());
-    story.started("p1-1.1", 1).of("p1-1.1", 2, What::Stopped).of("p1-1.1", 3, What::Continued);
+    story.started("p1-1.1", 1).of("p1-1.1", 2, RunEvent::Stopped).of(
+        "p1-1.1",
+        3,
+        RunEvent::Continued,
+    );
+    let refused = RefusedOrders { forged: 1, crowded: 2, ..RefusedOrders::default() };
+    story.of("p1-1.1", 3, RunEvent::Orders { taken: 4, refused });
     story.says(
         "p1-1.1",
         4,
-        What::Assigned {
+        MemberEvent::Assigned {
             generation: Some(1),
             member_id: Some("p1-1.1-x".to_owned()),
             partitions: partitions.clone(),
         },
     );
-    story.says("p1-1.1", 5, What::Revoked { partitions: partitions.clone() });
-    story.says("p1-1.1", 6, What::Lost { partitions });
+    story.says("p1-1.1", 5, MemberEvent::Revoked { partitions: partitions.clone() });
+    story.says("p1-1.1", 6, MemberEvent::Lost { partitions });
     story.claimed("p1-1.1", 0, 1, [7, 9]).renewed("p1-1.1", 8, &[(0, 1, 11)]);
     story.lapsed("p1-1.1", 12, (0, 1), 11).ticks("p1-1.1", &[0], [7, 60]);
-    story.says("p1-1.1", 13, What::Hole { from: Mono(1), until: Mono(2) });
-    let late = What::Late { from: Mono(1), until: Mono(2), waited_ns: Some(1) };
+    story.says("p1-1.1", 13, MemberEvent::Hole { from: Mono(1), until: Mono(2) });
+    let late = MemberEvent::Late { from: Mono(1), until: Mono(2), waited_ns: Some(1) };
     story.says("p1-1.1", 13, late);
-    story.says("p1-1.1", 14, What::Leaving).asked("p1-1.1", 15, "1.k", "kill");
-    story.run(16, What::FaultInForce { fault: fault("1.k") });
-    story.run(17, What::FaultHealed { fault: fault("1.k") });
+    story.says("p1-1.1", 14, MemberEvent::Refused { why: "versions".to_owned() });
+    story.says("p1-1.1", 14, MemberEvent::Leaving).asked("p1-1.1", 15, "1.k", "kill");
+    story.run(16, RunEvent::FaultInForce { fault: fault("1.k") });
+    story.run(17, RunEvent::FaultHealed { fault: fault("1.k") });
     story.run(18, failed("1.k", "kill", &why));
-    story.run(19, What::Struck { fault: fault("1.k"), victims: 2, skew_ns: 5 });
+    story.run(19, RunEvent::Struck { fault: fault("1.k"), victims: 2, skew_ns: 5 });
     story.began(20, 1).ended(21, 1).settled("p1", 22).died("p1-1.1", 23);
     let address = "127.0.0.1:9092".to_owned();
-    story.run(24, What::ClusterStarted { cluster: name("a"), address, pid: 9 });
-    story.run(25, What::ClusterDied { cluster: name("a") });
-    story.run(25, What::EdgesStarted { pid: 10 }).run(25, What::EdgesDied);
+    story.run(24, RunEvent::ClusterStarted { cluster: name("a"), address, pid: 9 });
+    story.run(25, RunEvent::ClusterDied { cluster: name("a") });
+    story.run(25, RunEvent::EdgesStarted { pid: 10 }).run(25, RunEvent::EdgesDied);
     let broker = "127.0.0.1:9092".to_owned();
-    story.run(25, What::Reconnected { fault: fault("1.k"), broker });
+    story.run(25, RunEvent::Reconnected { fault: fault("1.k"), broker });
     let (from, until) = (Mono(3), Mono(4));
-    let used = What::Processors { from, until, busy_ns: 2, own_ns: 1, stolen_ns: 0 };
+    let used = RunEvent::Processors { from, until, busy_ns: 2, own_ns: 1, stolen_ns: 0 };
     story.run(26, used);
-    story.run(26, What::Stall { from: Mono(3), until: Mono(4), waited_ns: None });
-    story.run(27, What::Ended { how: Outcome::Aborted, why: Some("too long".to_owned()) });
+    story.run(26, RunEvent::Stall { from: Mono(3), until: Mono(4), waited_ns: None });
+    story.run(27, RunEvent::Ended { how: Outcome::Aborted, why: Some("too long".to_owned()) });
     story.facts
 }
 

@@ -20,8 +20,8 @@ use support::facts::{Story, at, plan};
 use support::transcript::{Command, check_folder};
 use support::watched::{drive, found, judged, plausible};
 use tandem::ids::{GroupName, PartitionId, RoleIndex};
-use tandem::live::{Event, Live, Place};
-use tandem::observation::{Fact, What};
+use tandem::live::{Event, Live, Place, Reason};
+use tandem::observation::{Fact, MemberEvent, RunEvent};
 use tandem::time::Mono;
 use tandem::topology::Plan;
 
@@ -56,12 +56,16 @@ fn what_was_said_before_a_stop_may_come_after_it() {
     story.started(who, 1).claimed(who, 0, 1, [10, 3_000]);
     let ticks = |story: &mut Story, ms| {
         let (from, until) = (at(ms), at(ms + 50));
-        story.says(who, ms + 50, What::Ticks { partitions: vec![PartitionId(0)], from, until });
+        story.says(
+            who,
+            ms + 50,
+            MemberEvent::Ticks { partitions: vec![PartitionId(0)], from, until },
+        );
     };
     (10..860).step_by(50).for_each(|ms| ticks(&mut story, ms));
     let (from, until) = (at(1_354), at(1_400));
-    story.says(who, 1_504, What::Hole { from, until });
-    story.of(who, 1_582, What::Stopped).of(who, 1_585, What::Continued);
+    story.says(who, 1_504, MemberEvent::Hole { from, until });
+    story.of(who, 1_582, RunEvent::Stopped).of(who, 1_585, RunEvent::Continued);
     (1_585..5_000).step_by(50).for_each(|ms| ticks(&mut story, ms));
     let own = |fact: &Fact| !fact.what.is_by_member();
     let mut delays = story.facts.iter().map(|fact| if own(fact) { 0 } else { 450 });
@@ -99,7 +103,7 @@ fn all_led() -> Story {
             }
             let partitions = led.iter().copied().map(PartitionId).collect();
             let (from, until) = (at(0), at(ms));
-            story.says(&who, ms, What::Ticks { partitions, from, until });
+            story.says(&who, ms, MemberEvent::Ticks { partitions, from, until });
             if ms % 100 == 0 {
                 let claims: Vec<_> = led.iter().map(|on| (*on, 1, ms + 9_000)).collect();
                 story.renewed(&who, ms, &claims);
@@ -162,7 +166,7 @@ fn what_its_owner_was_not_there_to_see_is_not_counted() {
         let mut story = Story::default();
         story.started("p1-1.1", 10).serves("p1-1.1", 0, 1, [100, 5_500]).died("p1-1.1", 8_001);
         if noted {
-            story.run(8_400, What::Unattended { from: at(2_400) });
+            story.run(8_400, RunEvent::Unattended { from: at(2_400) });
         }
         let mut live = Live::new(&plan);
         let mut facts = story.facts.iter().peekable();
@@ -224,10 +228,10 @@ impl Play {
                 story.died(words[0], number(1));
             }
             "stopped" => {
-                story.of(words[0], number(1), What::Stopped);
+                story.of(words[0], number(1), RunEvent::Stopped);
             }
             "continued" => {
-                story.of(words[0], number(1), What::Continued);
+                story.of(words[0], number(1), RunEvent::Continued);
             }
             "asked" => {
                 story.asked(words[0], number(2), "1.k", words[1]);
@@ -237,7 +241,7 @@ impl Play {
             }
             "lost" => {
                 let (from, until) = (at(number(1)), at(number(2)));
-                story.says(words[0], number(2), What::Hole { from, until });
+                story.says(words[0], number(2), MemberEvent::Hole { from, until });
             }
             "run" => return self.run(at(number(0))),
             "end" => self.live.end(at(number(0))),
@@ -321,6 +325,13 @@ fn place(place: &Place) -> String {
     format!("{group} {}", roles.join(","))
 }
 
+/// `, after the death of p1-1.1, in a stall of 120 ms`.
+fn after(reason: &Reason) -> String {
+    let cause = reason.cause.describe().map(|cause| format!(", after {cause}"));
+    let stall = reason.stall.map(|one| format!(", in a stall of {} ms", one.length().as_millis()));
+    cause.unwrap_or_default() + &stall.unwrap_or_default()
+}
+
 fn show(event: &Event) -> String {
     let span = |at: &Place, what: &str, span: &tandem::timeline::Interval| {
         format!("{} {what} {}-{}", place(at), ms(span.from), ms(span.until))
@@ -339,12 +350,15 @@ fn show(event: &Event) -> String {
             format!("{group} {partition}: not led {}-{}", ms(span.from), ms(span.until))
         }
         Event::Health { now, since } => format!("health: {now:?} since {}", ms(*since)),
-        Event::GapBegan(at, since) => format!("{} gap {}-", place(at), ms(*since)),
-        Event::Gap(at, one) => span(at, "gap", one),
+        Event::GapBegan(at, since, reason) => {
+            format!("{} gap {}-{}", place(at), ms(*since), after(reason))
+        }
+        Event::Gap(at, one, reason) => span(at, "gap", one) + &after(reason),
         Event::Overlap(at, one) => span(at, "overlap", one),
         Event::FaultOver { fault, .. } => format!("fault {fault} is over"),
         Event::Takeover(at, one) => span(at, "passed", one),
         Event::Settled(at) => format!("settled {}", ms(*at)),
+        Event::Changed(at) => format!("another roster since {}", ms(*at)),
         Event::Late { facts, by } => format!("late: {facts} by up to {} ms", by.as_millis()),
     }
 }

@@ -12,7 +12,7 @@ use tandem::live_view::{
     Event, Happening, JournalPicture, KeyAction, Level, Moment, Picture, Run, Screen, Table, line,
     summary,
 };
-use tandem::observation::What;
+use tandem::observation::RunEvent;
 use tandem::time::{Mono, Span, Wall};
 use tandem::topology::Plan;
 
@@ -69,6 +69,7 @@ impl Playback {
 
     fn picture(&self, now: u64) -> Picture {
         let run = Run {
+            supervisor: None,
             name: "up-pricing-1".to_owned(),
             topology: self.plan.topology.clone(),
             pid: 4711,
@@ -82,7 +83,7 @@ impl Playback {
         self.table.picture(
             &self.live,
             &run,
-            Moment { now: at(now), wall, journal, ends: None, event },
+            Moment { now: at(now), wall, silent: None, journal, ends: None, event },
         )
     }
 
@@ -247,11 +248,11 @@ fn a_broker_that_is_dead_is_shown_until_it_is_back() {
     let cluster: ClusterName = "a".parse().unwrap();
     let started = |pid| {
         let (cluster, address) = (cluster.clone(), "127.0.0.1:4000".to_owned());
-        What::ClusterStarted { cluster, address, pid }
+        RunEvent::ClusterStarted { cluster, address, pid }
     };
     let mut story = Story::default();
     story.run(10, started(7));
-    story.run(2_000, What::ClusterDied { cluster: cluster.clone() }).run(2_500, started(8));
+    story.run(2_000, RunEvent::ClusterDied { cluster: cluster.clone() }).run(2_500, started(8));
     let mut screen = Screen::new(false, false);
     playback.play(&story, 1_010);
     let alive = "broker of a at 127.0.0.1:4000: alive for 1.0 s, process 7\n";

@@ -2,13 +2,17 @@
 //! `----` what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
 //! Inputs: `member width=W threshold=MS beacon=MS [hold=MS]` begins, at 0; `fast`, `exclusive` and
-//! `pulsed` behind it choose the mode and the pacing of the beacons; `handing-over` makes it
-//! `p1-1.1` of group `g`, which states on partition 0 what it holds and leads. Then, each with
+//! `pulsed` behind it choose the mode and the pacing of the beacons, `grace=MS` the paper's
+//! exclusive mode; `handing-over` makes it `p1-1.1` of group `g`, which states on partition 0 what
+//! it holds and leads; with `owners` it publishes each round on what it owns, and on all partitions
+//! each third of the threshold. Then, each with
 //! `at=MS`: `stated by=LIFE [process=N] generation=G [leads=K,K] [group=NAME] [going]`, `going`,
 //! and `relieved`, which asks whether a member that goes need not lead on; the orders of the mesh,
 //! `stand_in partition=K generation=G until=MS of=LIFE` and `owner_lives partition=K`;
 //! `heard partition=K`
-//! (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
+//! (`sent=MS` of a message of its own, `stamp=MS` of the broker), `offset partition=K offset=N`,
+//! the offset of a message, `clock wall=MS`,
+//! `proof since=MS`, `unproved`, `pulse`,
 //! `assigned K,K [generation=G]`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`, which
 //! asks for the partitions led. Instants are milliseconds.
 
@@ -25,15 +29,19 @@ use std::time::Duration;
 
 use support::transcript::{Command, check_folder};
 use tandem::ids::{ConsumerGroup, Life, PartitionId};
-use tandem::neli::mesh::{Cause, Order, StandIn};
+use tandem::neli::mesh::{Cause, Inquest, Order, StandIn};
 use tandem::neli::{
-    Assignment, Config, Event, Heard, Identity, Membership, Neli, Pulse, Statement,
+    Assignment, Config, Event, Heard, Identity, Membership, Neli, Publishers, Pulse, Statement,
 };
 use tandem::observation::Mode;
-use tandem::time::Mono;
+use tandem::time::{Mono, Wall};
 
 fn ms(at: u64) -> Mono {
     Mono::ZERO + Duration::from_millis(at)
+}
+
+fn wall(at: u64) -> Wall {
+    Wall(i64::try_from(at).unwrap())
 }
 
 fn show(at: Mono) -> u64 {
@@ -47,17 +55,21 @@ fn begin(command: &Command) -> (Neli, NonZeroU32) {
         threshold: Duration::from_millis(command.number("threshold")),
         beacon: Duration::from_millis(command.number("beacon")),
         hold: Duration::from_millis(command.optional("hold").unwrap_or(0)),
-        mode: match (command.has("fast"), command.has("exclusive")) {
-            (true, _) => Mode::Fast,
-            (_, true) => Mode::Exclusive,
-            (false, false) => Mode::NonExclusive,
+        mode: match (command.has("fast"), command.has("exclusive"), command.optional("grace")) {
+            (true, ..) => Mode::Fast,
+            (_, true, _) => Mode::Exclusive,
+            (.., Some(_)) => Mode::ExclusivePaper,
+            (false, false, None) => Mode::NonExclusive,
         },
         pulse: if command.has("pulsed") { Pulse::Program } else { Pulse::Clock },
     };
-    let core = Neli::new(Mono::ZERO, config);
+    let grace = Duration::from_millis(command.optional("grace").unwrap_or(0));
+    let core = Neli::new(Mono::ZERO, config).with_grace(grace);
     let me = Identity { group: name("g"), life: life("p1-1.1"), process: 11, address: None };
     let hands_over = command.has("handing-over");
-    (if hands_over { core.handing_over(me, PartitionId(0)) } else { core }, width)
+    let core = if hands_over { core.handing_over(me, PartitionId(0)) } else { core };
+    let publishers = if command.has("owners") { Publishers::Owners } else { Publishers::All };
+    (core.publishing(publishers), width)
 }
 
 fn name(text: &str) -> ConsumerGroup {
@@ -98,6 +110,7 @@ fn statement(command: &Command) -> Statement {
         leads,
         going: command.has("going"),
         address: None,
+        inquest: Inquest::default(),
     }
 }
 
@@ -118,7 +131,17 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
         "heard" => {
             let partition = PartitionId(command.number("partition") as u32);
             let sent = command.optional("sent").map(ms);
-            core.handle_heard(now, Heard { partition, sent });
+            match command.optional("stamp") {
+                Some(stamp) => core.handle_stamped(now, Heard { partition, sent }, wall(stamp)),
+                None => core.handle_heard(now, Heard { partition, sent }),
+            }
+        }
+        "offset" => {
+            let partition = PartitionId(command.number("partition") as u32);
+            let offset = i64::try_from(command.number("offset")).unwrap();
+            if core.handle_offset(now, partition, offset) {
+                out.push_str("set back\n");
+            }
         }
         "assigned" => {
             let partitions = partitions(command);
@@ -127,6 +150,7 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
             core.handle_membership(now, &Membership::Assigned(assignment));
         }
         "revoked" => core.handle_membership(now, &Membership::Revoked(partitions(command))),
+        "clock" => core.handle_clock(now, wall(command.number("wall"))),
         "lost" => core.handle_membership(now, &Membership::Lost(partitions(command))),
         "timeout" => core.handle_timeout(now),
         "proof" => core.handle_proof(now, Some(ms(command.number("since")))),

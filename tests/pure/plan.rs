@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tandem::chaos::experiment;
-use tandem::topology::{Page, Plan, plan};
+use tandem::topology::{Assignor, GroupProtocol, Mode, OnDeath, Page, Plan, plan};
 use tandem::yaml::{FileError, Problem};
 
 const DUO: &str = include_str!("../../topologies/duo.yaml");
@@ -71,6 +71,15 @@ fn a_profile_is_the_settings_that_it_names_and_a_setting_goes_before_it() {
     assert_eq!(pace("{profile: paper}"), published);
     assert_ne!(pace("{profile: tandem}"), published);
     assert_eq!(pace("{profile: tandem}"), pace("{}"));
+    assert_eq!((published.on_death, published.suspect), (OnDeath::Expire, None));
+    assert_eq!((published.mode, published.handover), (Mode::NonExclusive, false));
+    assert_eq!(published.assignor, Assignor::Roundrobin);
+    assert_eq!(published.protocol, GroupProtocol::Classic);
+    // One line, for every group that does not say otherwise.
+    let another = "{p: {cluster: a}, q: {cluster: a, profile: tandem}}";
+    let two = text("{profile: paper}").replace("{p: {cluster: a}}", another);
+    let paces = read(&two).groups.into_values().map(|group| group.pace).collect::<Vec<_>>();
+    assert!(!paces[0].handover && paces[1].handover, "{paces:?}");
     let own = pace("{membership: own, handover: false}");
     assert_eq!(pace("{profile: paper, membership: own}"), own);
 }

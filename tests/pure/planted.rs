@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use support::facts::{Story, at, failed, fault, life, name, plan, plan_apart};
 use tandem::ids::{GroupName, RoleIndex, TrialNumber};
-use tandem::observation::{FaultClass, What};
+use tandem::observation::{FaultClass, MemberEvent, RunEvent};
 use tandem::roles::RoleClass;
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Findings, Interval, Timeline};
@@ -77,8 +77,8 @@ fn a_kill_costs_from_asked_to_the_successor() {
 fn a_pause_costs_from_asked_to_the_waking_and_is_no_takeover() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 2_000]);
-        story.asked("p1-1.1", 2_000, "1.z", "pause").of("p1-1.1", 2_001, What::Stopped);
-        story.of("p1-1.1", 2_500, What::Continued);
+        story.asked("p1-1.1", 2_000, "1.z", "pause").of("p1-1.1", 2_001, RunEvent::Stopped);
+        story.of("p1-1.1", 2_500, RunEvent::Continued);
         story.ticks("p1-1.1", &[0], [2_504, 9_400]);
         story.renewed("p1-1.1", 2_505, &[(0, 1, 9_400)]);
     });
@@ -91,9 +91,9 @@ fn a_pause_costs_from_asked_to_the_waking_and_is_no_takeover() {
 fn a_zombie_overlaps_until_the_end_that_it_reports_late() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 2_000]); // its horizon is 5000
-        story.asked("p1-1.1", 2_000, "1.z", "pause").of("p1-1.1", 2_001, What::Stopped);
+        story.asked("p1-1.1", 2_000, "1.z", "pause").of("p1-1.1", 2_001, RunEvent::Stopped);
         story.serves("p1-2.1", 0, 1, [3_050, 9_400]);
-        story.of("p1-1.1", 6_000, What::Continued).lapsed("p1-1.1", 6_001, (0, 1), 4_990);
+        story.of("p1-1.1", 6_000, RunEvent::Continued).lapsed("p1-1.1", 6_001, (0, 1), 4_990);
     });
     let found = findings(&found);
     assert_eq!(lengths(&found.gaps), [(2_000, 3_050)]);
@@ -123,7 +123,7 @@ fn a_request_counts_from_the_first_despite_requests_in_between() {
         story.asked("p1-1.1", 2_030, "1.l", "kill").died("p1-1.1", 2_040);
         story.serves("p1-2.1", 0, 1, [3_000, 5_000]);
         story.asked("p1-2.1", 5_000, "1.y", "pause").asked("p1-2.1", 5_020, "1.x", "pause");
-        story.of("p1-2.1", 5_030, What::Stopped);
+        story.of("p1-2.1", 5_030, RunEvent::Stopped);
     });
     let gaps = &findings(&found).gaps;
     assert_eq!(lengths(gaps), [(2_000, 3_000), (5_000, 9_000)]);
@@ -147,7 +147,7 @@ fn a_hole_in_the_ticks_is_no_service() {
 fn facts_dropped_by_a_full_channel_are_unknown_and_so_are_ticks_beside_them() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 3_000]);
-        story.says("p1-1.1", 4_000, What::Hole { from: at(3_010), until: at(4_000) });
+        story.says("p1-1.1", 4_000, MemberEvent::Hole { from: at(3_010), until: at(4_000) });
         story.renewed("p1-1.1", 4_000, &[(0, 1, 7_000)]).ticks("p1-1.1", &[0], [4_040, 9_400]);
         story.renewed("p1-1.1", 9_400, &[(0, 1, 9_500)]);
     });
@@ -163,9 +163,9 @@ fn beside_a_leader_the_unknown_hides_an_overlap_and_no_gap() {
         story.says(
             "p1-2.1",
             3_000,
-            What::Assigned { generation: None, member_id: None, partitions: Vec::new() },
+            MemberEvent::Assigned { generation: None, member_id: None, partitions: Vec::new() },
         );
-        story.lose(Some("p1-2.1")).says("p1-2.1", 3_500, What::Leaving);
+        story.lose(Some("p1-2.1")).says("p1-2.1", 3_500, MemberEvent::Leaving);
     });
     let found = findings(&found);
     assert!(found.gaps.is_empty() && found.unknown_gaps.is_empty());
@@ -209,7 +209,7 @@ fn a_silence_before_a_death_is_unknown() {
 fn a_silence_before_a_stop_is_unknown_too() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 2_000]);
-        story.asked("p1-1.1", 4_000, "1.z", "pause").of("p1-1.1", 4_001, What::Stopped);
+        story.asked("p1-1.1", 4_000, "1.z", "pause").of("p1-1.1", 4_001, RunEvent::Stopped);
         story.asked("p1-1.1", 5_000, "1.k", "kill").died("p1-1.1", 5_003);
     });
     assert_eq!(lengths(&findings(&found).unknown_gaps), [(2_000, 5_003)]);
@@ -219,7 +219,7 @@ fn a_silence_before_a_stop_is_unknown_too() {
 fn a_silence_of_which_the_reason_is_known_is_no_loss() {
     let paused = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 2_000]);
-        story.asked("p1-1.1", 2_020, "1.z", "pause").of("p1-1.1", 2_021, What::Stopped);
+        story.asked("p1-1.1", 2_020, "1.z", "pause").of("p1-1.1", 2_021, RunEvent::Stopped);
         story.asked("p1-1.1", 4_000, "1.k", "kill").died("p1-1.1", 4_002);
         story.serves("p1-2.1", 0, 1, [3_050, 9_400]);
     });
@@ -227,7 +227,7 @@ fn a_silence_of_which_the_reason_is_known_is_no_loss() {
     assert_eq!(lengths(&findings(&paused).overlaps), [(3_050, 4_002)]);
     let stalled = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 2_000]);
-        story.run(2_400, What::Stall { from: at(2_030), until: at(2_400), waited_ns: None });
+        story.run(2_400, RunEvent::Stall { from: at(2_030), until: at(2_400), waited_ns: None });
         story.asked("p1-1.1", 2_500, "1.k", "kill").died("p1-1.1", 2_503);
         story.serves("p1-2.1", 0, 1, [3_500, 9_400]);
     });
@@ -241,7 +241,7 @@ fn a_silence_of_which_the_reason_is_known_is_no_loss() {
 fn the_silence_of_a_stopped_member_is_expected() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 4_000]);
-        story.asked("p1-1.1", 4_000, "1.z", "pause").of("p1-1.1", 4_001, What::Stopped);
+        story.asked("p1-1.1", 4_000, "1.z", "pause").of("p1-1.1", 4_001, RunEvent::Stopped);
     });
     let found = findings(&found);
     assert_eq!(lengths(&found.gaps), [(4_000, 9_000)]);
@@ -290,7 +290,7 @@ fn a_failed_pause_is_not_part_of_a_later_stop() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.z", "pause");
         story.run(3_001, failed("1.z", "pause", "refused"));
-        story.of("p1-1.1", 6_000, What::Stopped).serves("p1-2.1", 0, 1, [7_000, 9_400]);
+        story.of("p1-1.1", 6_000, RunEvent::Stopped).serves("p1-2.1", 0, 1, [7_000, 9_400]);
     });
     assert_eq!(lengths(&findings(&found).gaps), [(6_000, 7_000)]);
 }
@@ -381,7 +381,7 @@ fn a_calm_run_shows_nothing() {
         story.serves("p1-1.1", 0, 1, [100, 9_400]);
         story.run(
             2_000,
-            What::FaultAsked {
+            RunEvent::FaultAsked {
                 fault: fault("1.n"),
                 kind: "noop".to_owned(),
                 class: FaultClass::Nothing,

@@ -3,7 +3,7 @@
 use support::facts::{Story, at, fault, name, plan, plan_apart};
 use tandem::ids::{GroupName, PartitionId};
 use tandem::live::{Live, Obstacle};
-use tandem::observation::What;
+use tandem::observation::{MemberEvent, RunEvent};
 use tandem::time::Mono;
 
 /// The state after all facts of a story, one after another.
@@ -91,12 +91,12 @@ fn two_leaders_are_one_too_many_until_one_runs_out() {
 fn a_stopped_member_keeps_its_group_unsettled_and_a_waking_unsettles_it() {
     let mut story = Story::default();
     pair(&mut story);
-    story.of("p1-2.1", 1_200, What::Stopped);
+    story.of("p1-2.1", 1_200, RunEvent::Stopped);
     let mut standing = Live::new(&plan(2, &[("p1", 2, 3)]));
     story.facts.iter().for_each(|fact| standing.observe(fact));
     assert_eq!(standing.obstacle(at(1_500), &name("p1")), Some(Obstacle::Stopped(name("p1-2"))));
     assert_eq!(leaders(&standing, 1_500, 1), ["p1-2"], "it leads, for all it knows");
-    story.of("p1-2.1", 1_800, What::Continued);
+    story.of("p1-2.1", 1_800, RunEvent::Continued);
     story.facts.last().into_iter().for_each(|fact| standing.observe(fact));
     assert_eq!(settled(&standing, 2_000), Some(at(1_800)));
 }
@@ -105,7 +105,7 @@ fn a_stopped_member_keeps_its_group_unsettled_and_a_waking_unsettles_it() {
 fn a_rebalance_unsettles_even_if_every_leader_stays() {
     let revoked = |story: &mut Story| {
         pair(story);
-        story.says("p1-1.1", 2_000, What::Revoked { partitions: vec![PartitionId(0)] });
+        story.says("p1-1.1", 2_000, MemberEvent::Revoked { partitions: vec![PartitionId(0)] });
     };
     assert_eq!(obstacle(&standing(revoked), 2_500), "p1-1 is in a rebalance");
     let given = standing(|story| {
@@ -126,7 +126,7 @@ fn a_network_fault_keeps_its_group_unsettled_until_the_heal() {
     assert_eq!(obstacle(&held, 2_500), "fault 1.c still affects p1-2");
     let healed = standing(|story| {
         cut(story);
-        story.of("p1-2.1", 2_700, What::FaultHealed { fault: fault("1.c") });
+        story.of("p1-2.1", 2_700, RunEvent::FaultHealed { fault: fault("1.c") });
     });
     assert_eq!(settled(&healed, 2_800), Some(at(2_700)));
     // A new life meets the same network.
@@ -139,7 +139,7 @@ fn a_network_fault_keeps_its_group_unsettled_until_the_heal() {
     assert_eq!(obstacle(&held, 2_500), "fault 1.c still affects p1-2");
     let healed = standing(|story| {
         reborn(story);
-        story.of("p1-2.1", 2_700, What::FaultHealed { fault: fault("1.c") });
+        story.of("p1-2.1", 2_700, RunEvent::FaultHealed { fault: fault("1.c") });
     });
     assert_eq!(settled(&healed, 2_800), Some(at(2_700)));
 }
@@ -181,7 +181,7 @@ fn a_broker_that_is_away_is_in_the_way_of_the_groups_on_its_cluster() {
     let away = Some(Obstacle::Broker(fault("1.b")));
     assert_eq!(standing.obstacle(at(2_500), &name("p1")), away);
     assert_eq!(standing.settled_since(at(2_500), &name("p2")), Some(at(900)));
-    story.run(3_000, What::FaultHealed { fault: fault("1.b") });
+    story.run(3_000, RunEvent::FaultHealed { fault: fault("1.b") });
     story.facts.last().into_iter().for_each(|fact| standing.observe(fact));
     assert_eq!(settled(&standing, 3_500), Some(at(3_000)));
     assert_eq!(standing.settled_since(at(3_500), &name("p2")), Some(at(900)));
@@ -208,7 +208,7 @@ fn a_broker_that_died_of_itself_is_in_the_way_until_another_answers() {
     let mut story = Story::default();
     let start = |story: &mut Story, ms| {
         let (cluster, address) = (name("a"), "127.0.0.1:9092".to_owned());
-        story.run(ms, What::ClusterStarted { cluster, address, pid: 7 });
+        story.run(ms, RunEvent::ClusterStarted { cluster, address, pid: 7 });
     };
     start(&mut story, 1);
     story.started("p1-1.1", 10).started("p2-1.1", 10);
@@ -216,7 +216,7 @@ fn a_broker_that_died_of_itself_is_in_the_way_until_another_answers() {
     let mut standing = Live::new(&plan);
     story.facts.drain(..).for_each(|fact| standing.observe(&fact));
     assert_eq!(settled(&standing, 1_500), Some(at(900)));
-    story.run(2_000, What::ClusterDied { cluster: name("a") });
+    story.run(2_000, RunEvent::ClusterDied { cluster: name("a") });
     story.facts.drain(..).for_each(|fact| standing.observe(&fact));
     // Its members go on to claim, for a while.
     assert_eq!(obstacle(&standing, 3_500), "the broker of cluster a died");

@@ -1,13 +1,15 @@
 //! Bounds of one group, worked by hand: what each fault may cost it.
 
+mod elections;
+
 use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::chaos::load_chosen;
 use tandem::topology::{
-    Address, Assignor, Bound, Bounds, MembershipClient, Mode, OnDeath, Pace, Range, Recall, Terms,
-    bounds, outage_bound,
+    Address, Assignor, Bound, Bounds, GroupProtocol, MembershipClient, Mode, OnDeath, Pace, Range,
+    Recall, Terms, bounds, outage_bound,
 };
 
 fn ms(ms: u64) -> Duration {
@@ -32,8 +34,14 @@ fn pace(threshold: u64) -> Pace {
         beacon: tandem::time::Span::ms(100),
         threshold: tandem::time::Span::ms(threshold),
         hold: tandem::time::Span::ms(0),
+        clock_error: tandem::time::Span::ms(0),
+        grace: tandem::time::Span::ms(0),
         assignor: Assignor::Roundrobin,
         membership: MembershipClient::Library,
+        protocol: tandem::topology::GroupProtocol::Classic,
+        assignment: tandem::time::Span::default(),
+        beacons: tandem::topology::Beacons::All,
+        static_members: false,
         handover: false,
         on_death: OnDeath::default(),
         suspect: None,
@@ -80,20 +88,53 @@ fn exclusive_groups_have_no_overlap() {
         hold: tandem::time::Span::ms(hold),
         ..pace(3_000)
     };
-    // F = 30, for two answers of at most 10 ms each come meanwhile; a = max(120, 200 + 50 + 10).
+    // F = 80: two answers of at most 10 ms each, and 60 for the disk; a = max(120, 200 + 50 + 10).
     let of = |hold| bounds(&Terms::of(&pace(hold), &Address::Embedded), Some(ms(500)));
     let Bounds { kill, leave, isolation, pause, restart, .. } = of(0);
-    assert_eq!(both(kill), [(850, 1_255), (0, 0)]);
-    assert_eq!(both(leave), [(0, 240), (0, 0)]);
-    assert_eq!(both(restart), [(0, 240), (0, 0)]);
-    assert_eq!(both(isolation), [(0, 1_255 + 260 - 800), (0, 0)]);
-    assert_eq!(both(pause), [(500, 530), (0, 0)]);
+    assert_eq!(both(kill), [(850, 1_305), (0, 0)]);
+    assert_eq!(both(leave), [(0, 290), (0, 0)]);
+    assert_eq!(both(restart), [(0, 290), (0, 0)]);
+    assert_eq!(both(isolation), [(0, 1_305 + 260 - 800), (0, 0)]);
+    assert_eq!(both(pause), [(500, 580), (0, 0)]);
     // Each rebalance waits for claims that outlive a revocation.
-    assert_eq!(both(of(200).leave), [(0, 440), (0, 0)]);
+    assert_eq!(both(of(200).leave), [(0, 490), (0, 0)]);
     let terms = Terms::of(&pace(0), &Address::Embedded);
     let overlap = |recall| both(outage_bound(&terms, ms(500), recall))[1];
     assert_eq!(overlap(Recall::Nothing), (0, 800));
     assert_eq!([overlap(Recall::All), overlap(Recall::Reads)], [(0, 0); 2]);
+}
+
+/// Under the newer protocol two members act one after the other, each at its next heartbeat.
+#[test]
+fn brokers_that_share_out_partitions_wait_for_two_heartbeats() {
+    let of = |mode, threshold, hold, assignment| {
+        let pace = Pace {
+            mode,
+            hold: tandem::time::Span::ms(hold),
+            membership: MembershipClient::Own,
+            protocol: GroupProtocol::Consumer,
+            assignment: tandem::time::Span::ms(assignment),
+            ..pace(threshold)
+        };
+        Terms::of(&pace, &Address::Embedded)
+    };
+    let terms = of(Mode::NonExclusive, 3_000, 0, 0);
+    // B = 2 * 150 + 4 * 5.
+    assert_eq!((terms.rebalance, terms.first, terms.age), (ms(320), ms(30), ms(120)));
+    assert_eq!(both(bounds(&terms, None).kill), [(850, 1_365), (0, 3_000)]);
+    // A member that hears nothing leaves: B and F.
+    let silence = |terms: &Terms| both(bounds(terms, None).silence.unwrap())[0].1;
+    assert_eq!(silence(&terms), 320 + 30);
+    assert_eq!(of(Mode::NonExclusive, 3_000, 0, 1_000).rebalance, ms(1_320));
+    // F = 20 for the fence, 60 for the disk and 30 for the message; a = 800 / 4 + 150 + 3 * 5,
+    // and the hold.
+    let terms = of(Mode::Exclusive, 800, 0, 0);
+    assert_eq!((terms.rebalance, terms.first, terms.age), (ms(320), ms(110), ms(365)));
+    assert_eq!(both(bounds(&terms, None).kill), [(850, 1_445), (0, 0)]);
+    let terms = of(Mode::Exclusive, 800, 200, 0);
+    assert_eq!((terms.rebalance, terms.age), (ms(520), ms(565)));
+    // It may be given the partition again, and hears nothing there for T: B twice, and F.
+    assert_eq!(silence(&terms), 520 + 800 + 520 + 110);
 }
 
 /// Consumers read a message of a replicated topic once its followers have it.
@@ -122,8 +163,8 @@ fn a_pause_of_a_session_costs_a_takeover_or_a_rebalance_after_it() {
     let terms = Terms::of(&pace, &Address::Embedded);
     let longest = |pause| both(bounds(&terms, Some(ms(pause))).pause)[0].1;
     assert_eq!(
-        [849, 850, 1_015, 1_100, 1_255, 1_256, 9_000].map(longest),
-        [879, 1_255, 1_255, 1_340, 1_495, 1_255, 1_255]
+        [849, 850, 1_015, 1_100, 1_305, 1_306, 9_000].map(longest),
+        [929, 1_305, 1_305, 1_390, 1_595, 1_305, 1_305]
     );
 }
 
@@ -164,7 +205,36 @@ fn a_death_that_is_stood_in_for_costs_no_rebalance_and_a_suspected_pause_no_sess
         // S + x + 2 (B + F): a second rebalance may interrupt the first.
         assert_eq!(terms.stand_in_term(), ms(session + 15 + 2 * 240));
         assert!(terms.stand_in_term() > terms.takeover());
+        // The library knows neither plan nor cluster: its own is no shorter.
+        let heartbeat = tandem_member::usual::heartbeat(ms(session));
+        let own = Pace {
+            heartbeat: tandem::time::Span(heartbeat),
+            wake: tandem::time::Span(tandem_member::usual::wake(heartbeat)),
+            ..pace
+        };
+        let far = Terms::of(&own, &Address::Bootstrap(String::new())).stand_in_term();
+        assert!(tandem_member::usual::stand_in(ms(session), heartbeat) >= far, "{far:?}");
     }
+}
+
+/// A link that ends between two that live: a question and its answer, each at the next beacon of
+/// 100 ms, 20 ms later; without the brokers a stand-in's term.
+#[test]
+fn a_broken_link_overlaps_until_the_ledger_answers() {
+    let pace = Pace {
+        session: tandem::time::Span::ms(10_000),
+        handover: true,
+        membership: MembershipClient::Own,
+        on_death: OnDeath::StandIn,
+        ..pace(30_000)
+    };
+    let terms = Terms::of(&pace, &Address::Embedded);
+    let (links, most) = (bounds(&terms, None), 10_000 + 15 + 2 * 240);
+    assert_eq!(both(links.link.unwrap()), [(0, 0), (0, 2 * 120)]);
+    assert_eq!(both(links.links_and_brokers.unwrap()), [(0, 0), (0, most)]);
+    let unlinked = Terms { stand_in: None, ..terms };
+    assert_eq!(bounds(&unlinked, None).link, None);
+    assert_eq!(bounds(&unlinked, None).links_and_brokers, None);
 }
 
 #[test]
@@ -207,20 +277,4 @@ proptest! {
         }
         prop_assert!(bounds.isolation.gap.high <= bounds.kill.gap.high.max(bounds.leave.gap.high));
     }
-}
-
-/// S = 2000, h' = 200 + 10; x = 500 + 40, B = F = 40 + 2 * 10, a = 210 + 2 * 10; T = 1980.
-#[test]
-fn a_group_over_etcd_is_bounded_by_its_lease() {
-    let text = std::fs::read_to_string("topologies/mixed-etcd.yaml").unwrap();
-    let plan = tandem::topology::plan(&text, &[]).unwrap();
-    let bounds = &plan.groups.get("p2").unwrap().bounds;
-    assert_eq!(both(bounds.kill), [(1_790, 2_660), (0, 0)]);
-    assert_eq!(both(bounds.leave), [(0, 120), (0, 0)]);
-    assert_eq!(both(bounds.isolation), [(0, 2_660 + 230 - 1_980), (0, 0)]);
-    assert_eq!(both(bounds.pause), [(1_790, 2_660), (0, 0)]);
-    assert_eq!(both(bounds.restart), [(0, 0), (0, 0)], "a join moves nothing");
-    let short = plan.with_longest_pause(Some(ms(500)));
-    let pause = short.groups.get("p2").unwrap().bounds.pause;
-    assert_eq!(both(pause), [(500, 560), (0, 0)]);
 }

@@ -8,7 +8,7 @@ use support::chance::{Draws, history};
 use support::facts::{Story, at, fault, name, plan, plan_with_others};
 use support::{naive, twin};
 use tandem::ids::{GroupName, TrialNumber};
-use tandem::observation::{Outcome, What};
+use tandem::observation::{MemberEvent, Outcome, RunEvent};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Count, Coverage, Findings, Interval, IntervalSet, Timeline};
 
@@ -150,7 +150,11 @@ fn a_leave_by_a_fault_does_not_end_a_trial_that_is_cut_off() {
             if asked {
                 story.asked("p1-1.1", 1_900, "1.l", "leave");
             }
-            story.lapsed("p1-1.1", 2_000, (0, 1), 2_000).says("p1-1.1", 2_001, What::Leaving);
+            story.lapsed("p1-1.1", 2_000, (0, 1), 2_000).says(
+                "p1-1.1",
+                2_001,
+                MemberEvent::Leaving,
+            );
             story.serves("p1-2.1", 0, 1, [2_300, 6_000]);
         })
     };
@@ -167,14 +171,15 @@ fn unobserved_time_is_unknown_even_for_dead_members() {
         timeline_of(|story| {
             story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
             story.serves("p1-1.1", 0, 1, [100, 5_500]);
-            story.run(8_000, What::Stall { from: at(2_500), until: at(8_000), waited_ns: None });
+            story
+                .run(8_000, RunEvent::Stall { from: at(2_500), until: at(8_000), waited_ns: None });
             story.died("p1-1.1", 8_001).died("p1-2.1", 8_002);
             if noted {
-                story.run(8_100, What::Unattended { from: at(2_400) });
+                story.run(8_100, RunEvent::Unattended { from: at(2_400) });
             }
             let (trial, recovered) = (TrialNumber(1), Some(false));
-            story.run(8_200, What::TrialEnded { trial, recovered });
-            story.run(8_300, What::Ended { how: Outcome::Broken, why: None });
+            story.run(8_200, RunEvent::TrialEnded { trial, recovered });
+            story.run(8_300, RunEvent::Ended { how: Outcome::Broken, why: None });
         })
     };
     let noted = left(true);

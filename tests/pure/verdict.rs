@@ -3,7 +3,7 @@
 #![allow(clippy::float_cmp, reason = "a test may fail loudly")]
 
 use support::facts::{Story, at, brief, failed, fault, name, plan};
-use tandem::observation::{Outcome, What};
+use tandem::observation::{MemberEvent, Outcome, RunEvent, What};
 use tandem::time::Span;
 use tandem::topology::Plan;
 use tandem::verdict::{CauseKind, Exit, Report, Verdict, render, render_within};
@@ -18,9 +18,9 @@ fn run(gap: u64, extra: impl Fn(&mut Story)) -> (Plan, Story) {
     story.serves("p1-1.1", 0, 1, [100, 1_990]).serves("p1-2.1", 0, 1, [2_000 + gap, 9_400]);
     story.serves("p2-1.1", 0, 1, [100, 9_400]);
     story.asked("p1-1.1", 2_000, "1.k", "kill").died("p1-1.1", 2_003);
-    story.of("p1-1.1", 2_003, What::FaultInForce { fault: fault("1.k") });
+    story.of("p1-1.1", 2_003, RunEvent::FaultInForce { fault: fault("1.k") });
     story.started("p1-1.2", 4_500);
-    story.of("p1-1.2", 4_500, What::FaultHealed { fault: fault("1.k") }).settled("p1", 6_000);
+    story.of("p1-1.2", 4_500, RunEvent::FaultHealed { fault: fault("1.k") }).settled("p1", 6_000);
     story.began(500, 1).ended(9_000, 1);
     extra(&mut story);
     (plan(2, &[("p1", 1, 2), ("p2", 1, 2)]), story)
@@ -40,7 +40,7 @@ fn complete(story: &mut Story) {
 /// p2, which serves beside p1, is not heard of from 3000 to 3200.
 fn blind(story: &mut Story) {
     let (from, until) = (at(3_000), at(3_200));
-    story.says("p2-1.1", 9_401, What::Hole { from, until }).completed(9_500);
+    story.says("p2-1.1", 9_401, MemberEvent::Hole { from, until }).completed(9_500);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn failed_faults_make_the_verdict_unknown() {
         ("The run was cut off: its journal has no end.", |_| ()),
         ("The run could not go on: no broker.", |story| {
             let why = Some("no broker".to_owned());
-            story.run(9_500, What::Ended { how: Outcome::Broken, why });
+            story.run(9_500, RunEvent::Ended { how: Outcome::Broken, why });
         }),
         ("Fault 1.z failed: p1-2 is not running.", |story| {
             story.asked("p1-2.1", 6_500, "1.z", "pause").settled("p1", 6_600);
@@ -210,11 +210,11 @@ fn a_trial_that_was_cut_short_is_unknown_and_did_not_fail() {
     let verdict = |cut: Option<bool>, how| {
         let mut story = story.clone();
         for fact in &mut story.facts {
-            if let What::TrialEnded { recovered, .. } = &mut fact.what {
+            if let What::Run(RunEvent::TrialEnded { recovered, .. }) = &mut fact.what {
                 *recovered = cut;
             }
         }
-        story.run(9_500, What::Ended { how, why: None });
+        story.run(9_500, RunEvent::Ended { how, why: None });
         Report::compute(&plan, &brief, 42, at(10), &story.facts).verdict
     };
     assert_eq!(verdict(None, Outcome::Interrupted), Verdict::Unknown);
@@ -228,15 +228,15 @@ fn a_run_that_its_guard_ended_is_unknown() {
     let left = judged(1_047, &["joint.gap.max == 0ms", "group.gap.max <= 1s"], |story| {
         // All are dead when the controller wakes.
         for fact in &mut story.facts {
-            if let What::TrialEnded { recovered, .. } = &mut fact.what {
+            if let What::Run(RunEvent::TrialEnded { recovered, .. }) = &mut fact.what {
                 *recovered = Some(false);
             }
         }
         for who in ["p1-2.1", "p2-1.1", "p2-2.1", "p1-1.2"] {
             story.died(who, 7_000);
         }
-        story.run(7_100, What::Unattended { from: at(1_900) });
-        story.run(9_500, What::Ended { how: Outcome::Broken, why: Some("healed".to_owned()) });
+        story.run(7_100, RunEvent::Unattended { from: at(1_900) });
+        story.run(9_500, RunEvent::Ended { how: Outcome::Broken, why: Some("healed".to_owned()) });
     });
     let outcomes = left.objective.iter().chain(&left.assertions).map(|one| one.outcome);
     let outcomes: Vec<_> = outcomes.collect();
@@ -248,12 +248,13 @@ fn a_run_that_its_guard_ended_is_unknown() {
 #[test]
 fn where_no_trial_was_played_to_its_end_nothing_was_shown() {
     let claims = ["joint.gap.max == 0ms", "joint.gap.count >= 1", "group.p2.gap.count == 0"];
-    let is_end = |what: &What| matches!(what, What::TrialEnded { .. });
-    let is_trial = |what: &What| matches!(what, What::TrialBegan { .. }) || is_end(what);
+    let is_end = |what: &What| matches!(what, What::Run(RunEvent::TrialEnded { .. }));
+    let is_trial =
+        |what: &What| matches!(what, What::Run(RunEvent::TrialBegan { .. })) || is_end(what);
     let outcomes = |lacks: &dyn Fn(&What) -> bool| {
         let report = judged(1_047, &claims, |story| {
             for fact in story.facts.iter_mut().filter(|fact| lacks(&fact.what)) {
-                fact.what = What::Settled { group: name("p2") };
+                fact.what = What::Run(RunEvent::Settled { group: name("p2") });
             }
             complete(story);
         });
@@ -295,7 +296,7 @@ fn a_trial_whose_fault_failed_counts_for_no_confidence() {
 fn the_page_says_the_verdict_first_and_fits() {
     let claims = ["joint.gap.max == 0ms", "group.gap.p99 <= bound.group.gap"];
     let pass = judged(1_047, &claims, |story| {
-        story.run(2_600, What::Stall { from: at(2_500), until: at(2_532), waited_ns: None });
+        story.run(2_600, RunEvent::Stall { from: at(2_500), until: at(2_532), waited_ns: None });
         complete(story);
     });
     let fail = judged(1_500, &claims, blind);

@@ -16,7 +16,7 @@ use support::watched::plausible;
 use support::windowed::{records_lead, shown, wall, windows, windows_agree};
 use tandem::ids::{Life, MemberId, TrialNumber};
 use tandem::live::Live;
-use tandem::observation::{Fact, Outcome, What};
+use tandem::observation::{Fact, MemberEvent, Outcome, RunEvent, What};
 use tandem::telemetry::{RunContext, WindowTrace, WindowTraces};
 use tandem::time::{Mono, Span as Length};
 use tandem::timeline::{Interval, Timeline};
@@ -26,7 +26,7 @@ use tandem::topology::Plan;
 const END: u64 = 25_000;
 
 fn of_fault(fact: &Fact) -> bool {
-    matches!(fact.what, What::FaultAsked { .. } | What::FaultFailed { .. })
+    matches!(fact.what, What::Run(RunEvent::FaultAsked { .. } | RunEvent::FaultFailed { .. }))
 }
 
 /// A topology that is kept up has no injected faults, and no running member is started.
@@ -42,13 +42,13 @@ fn undisturbed(facts: Vec<Fact>) -> Vec<Fact> {
         };
         let life = fact.life.clone();
         match (&fact.what, life) {
-            (What::Started { .. }, Some(life)) => {
+            (What::Run(RunEvent::Started { .. }), Some(life)) => {
                 if let Some(before) = living.insert(life.member.clone(), life) {
-                    let what = What::Died { signal: Some(9), status: None };
+                    let what = What::Run(RunEvent::Died { signal: Some(9), status: None });
                     push(Fact { t: fact.t, seq: 0, life: Some(before), what });
                 }
             }
-            (What::Died { .. }, Some(life)) => drop(living.remove(&life.member)),
+            (What::Run(RunEvent::Died { .. }), Some(life)) => drop(living.remove(&life.member)),
             _ => {}
         }
         push(fact);
@@ -168,6 +168,18 @@ fn a_claim_whose_end_was_lost_is_carried_beside_a_later_one() {
     agrees(&plan, &facts_of(&story, 30_000), 4_500, || Duration::from_millis(40));
 }
 
+/// What a life says may arrive before the start of the life before it does.
+#[test]
+fn a_life_that_speaks_before_an_earlier_one_is_known_to_begin_is_carried() {
+    let plan = plan(1, &[("p1", 1, 2)]);
+    let mut story = Story::default();
+    story.started("p1-1.1", 1).died("p1-1.1", 2).started("p1-1.2", 3);
+    // It claims, and says nothing more: whether it leads is unknown.
+    story.claimed("p1-1.2", 0, 1, [4, 2_000]);
+    let mut delays = [300].into_iter().chain(std::iter::repeat(0)).map(Duration::from_millis);
+    assert_eq!(agrees(&plan, &facts_of(&story, 30_000), 700, || delays.next().unwrap()), 0);
+}
+
 fn in_order(mut facts: Vec<Fact>) -> Vec<Fact> {
     facts.sort_by_key(|fact| fact.t);
     facts
@@ -176,10 +188,10 @@ fn in_order(mut facts: Vec<Fact>) -> Vec<Fact> {
 /// The facts of a story that is judged from half a second on, until the end.
 fn facts_of(story: &Story, end: u64) -> Vec<Fact> {
     let mut own: Vec<Fact> = story.facts.clone();
-    let run = |ms, what| Fact { t: at(ms), seq: 0, life: None, what };
+    let run = |ms, event| Fact { t: at(ms), seq: 0, life: None, what: What::Run(event) };
     let trial = TrialNumber(1);
-    own.push(run(500, What::TrialBegan { trial }));
-    own.push(run(end, What::TrialEnded { trial, recovered: Some(true) }));
+    own.push(run(500, RunEvent::TrialBegan { trial }));
+    own.push(run(end, RunEvent::TrialEnded { trial, recovered: Some(true) }));
     let (mut members, mut own): (Vec<_>, Vec<_>) =
         in_order(own).into_iter().partition(|fact| fact.what.is_by_member());
     (1..).zip(&mut own).for_each(|(seq, fact)| fact.seq = seq);
@@ -191,7 +203,7 @@ fn facts_of(story: &Story, end: u64) -> Vec<Fact> {
 fn ends(facts: &mut Vec<Fact>, ms: u64) {
     let own = facts.iter().filter(|fact| !fact.what.is_by_member());
     let seq = own.map(|fact| fact.seq).max().unwrap() + 1;
-    let what = What::Ended { how: Outcome::Completed, why: None };
+    let what = What::Run(RunEvent::Ended { how: Outcome::Completed, why: None });
     facts.push(Fact { t: at(ms), seq, life: None, what });
 }
 
@@ -250,7 +262,7 @@ fn missed_facts_are_unknown_and_not_wrong() {
     let (plan, who) = (plan(1, &[("p1", 1, 2)]), "p1-2.1");
     let mut story = Story::default();
     story.started("p1-1.1", 1).started(who, 1).serves(who, 0, 1, [100, 9_000]);
-    story.of(who, 9_000, What::Stopped).of(who, 9_500, What::Continued);
+    story.of(who, 9_000, RunEvent::Stopped).of(who, 9_500, RunEvent::Continued);
     story.serves(who, 0, 2, [9_500, 30_000]);
     let facts = facts_of(&story, 30_000);
     let arrivals = arrivals(&facts, || Duration::ZERO);
@@ -304,7 +316,7 @@ fn a_window_in_which_too_much_happens_ends_early_and_nothing_is_lost() {
     for ms in 10..170_000 {
         let (from, until) = (at(10), at(ms));
         let partitions = vec![tandem::ids::PartitionId(0)];
-        story.says(who, ms, What::Ticks { partitions, from, until });
+        story.says(who, ms, MemberEvent::Ticks { partitions, from, until });
     }
     story.died(who, 170_000).serves("p1-2.1", 0, 1, [171_000, 172_000]);
     let facts = facts_of(&story, 172_000);
@@ -337,8 +349,8 @@ fn a_record_leads_to_the_window_in_which_it_happened() {
     let mut story = Story::default();
     story.started("p1-1.1", 1).serves("p1-1.1", 0, 1, [100, 30_000]);
     // Windows begin at 500, 4,500 and so on.
-    story.started(who, 501).of(who, 4_499, What::Stopped).of(who, 4_500, What::Continued);
-    story.of(who, 28_500, What::Stopped).died(who, 30_000);
+    story.started(who, 501).of(who, 4_499, RunEvent::Stopped).of(who, 4_500, RunEvent::Continued);
+    story.of(who, 28_500, RunEvent::Stopped).died(who, 30_000);
     let mut facts = facts_of(&story, 30_000);
     ends(&mut facts, 30_001);
     // However late it is heard of.

@@ -18,7 +18,7 @@ use support::stand_in;
 use support::undone::{Blow, Embedded, Since, undone_after};
 use support::usage;
 use tandem::ids::TrialNumber;
-use tandem::observation::{Fact, Outcome, What};
+use tandem::observation::{Fact, MemberEvent, Outcome, RunEvent, What};
 use tandem::time::Mono;
 
 #[test]
@@ -122,8 +122,12 @@ fn calms(name: &'static str, lasts: &'static str) {
     let part = Part::play(&folder.join("part-0"), || Experiment::calm(lasts));
     let trial = part.timeline.record.trials[0].window;
     let regroups = part.facts.iter().filter(|fact| {
-        let moved = matches!(fact.what, What::Assigned { .. } | What::Revoked { .. });
-        trial.contains(fact.t) && (moved || matches!(fact.what, What::Lost { .. }))
+        let moved = matches!(
+            fact.what,
+            What::Member(MemberEvent::Assigned { .. } | MemberEvent::Revoked { .. })
+        );
+        trial.contains(fact.t)
+            && (moved || matches!(fact.what, What::Member(MemberEvent::Lost { .. })))
     });
     let regroups = regroups.count();
     let groups = part.timeline.groups.values().map(|group| &group.findings);
@@ -177,7 +181,7 @@ objective: {joint_gap: 0s}
 
 /// Waits for a trial to begin; looks now and then, for a long journal takes long to read.
 fn await_trial(run: &Running, number: u32) {
-    let wanted = What::TrialBegan { trial: TrialNumber(number) };
+    let wanted = What::Run(RunEvent::TrialBegan { trial: TrialNumber(number) });
     let began = |fact: &Fact| fact.what == wanted;
     let since = Mono::now();
     while !run.facts().iter().any(began) {
@@ -242,7 +246,7 @@ fn leavings() {
     let mut worst = Duration::ZERO;
     for number in 0..count {
         let wait = Duration::from_millis(chance.random_range(0..20_000));
-        let took = gone_after_a_kill(wait);
+        let (took, _) = gone_after_a_kill(wait);
         eprintln!("instant {number}: {wait:?}, all gone after {took:?} (seed {seed})");
         worst = worst.max(took);
     }

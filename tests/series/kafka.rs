@@ -188,7 +188,7 @@ fn kafka_lose_a_cluster() {
 }
 
 /// What is done to members beside death, pause and isolation: each shipped experiment, and its row.
-const FAULTS: [(&str, &str); 9] = [
+const FAULTS: [(&str, &str); 10] = [
     ("kafka-leave-leader", "leave-leader"),
     ("kafka-stop-leader", "stop-leader"),
     ("kafka-kill-group", "kill-group"),
@@ -198,11 +198,14 @@ const FAULTS: [(&str, &str); 9] = [
     ("kafka-churn-group", "churn-group"),
     ("kafka-storm", "storm"),
     ("kafka-rolling-restart", "rolling-restart"),
+    ("kafka-own-command", "own-command"),
 ];
+/// Its command is as it is shipped.
+const ALLOWED: &str = "--allow-exec";
 
 /// Three trials of an experiment; it strikes in each of them, and is undone.
 fn fault(kafka: &Kafka, name: &'static str, file: &str) {
-    let mut played = series(name, kafka, (file, "kafka-duo"), "", 3);
+    let mut played = series(name, kafka, (file, "kafka-duo"), ALLOWED, 3);
     let faults: Vec<_> = played.parts.iter().flat_map(|part| &part.report.faults).collect();
     let trials: BTreeSet<_> = faults.iter().map(|fault| fault.trial).collect();
     let undone = faults.iter().all(|fault| fault.failed.is_none() && fault.healed_ms.is_some());

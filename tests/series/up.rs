@@ -1,5 +1,5 @@
-//! The full counts behind what is claimed of `tandem up`: `tests/long up` and `up-fifty`. Each
-//! writes a row into `chaos/RESULTS.md`.
+//! The full counts behind what is claimed of `tandem up`: `tests/long up`, `up-killed` and
+//! `up-fifty`. Each writes a row into `chaos/RESULTS.md`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,11 +8,13 @@ use rustix::process::Signal;
 use support::experiment::{eventually, signal_pid};
 use support::outside::{Death, TOLERANCE, events_match_the_journal, kill_leader};
 use support::quiet::await_quiet;
-use support::results::{Claims, Row, append};
-use support::series::folder;
+use support::results::{Claims, Row, append, tried};
+use support::series::{await_turn, folder};
+use support::supervised::{Ordeal, Survived};
 use support::up::Up;
 use tandem::ids::{GroupName, Life};
 use tandem::live_view::{Event, Happening, Level};
+use tandem::observation::{RunEvent, What};
 use tandem::time::Mono;
 
 const SOON: Duration = Duration::from_secs(120);
@@ -64,6 +66,49 @@ fn up() {
     claims.hold();
 }
 
+/// Ten minutes, in which `tandem up`, its guard, and both together are killed, one of these each 20
+/// s, and leaders all the time; in the middle another program takes the place of `tandem up`.
+#[test]
+#[ignore = "takes ten minutes: tests/long up-killed"]
+fn up_killed() {
+    let folder = folder("up-killed");
+    await_turn();
+    let rounds = tried().map_or(30, |rounds| usize::try_from(rounds).unwrap());
+    let mut ordeal = Ordeal::begin("-f topologies/duo.yaml", &["p1", "p2"]);
+    for round in 0..rounds {
+        if round == rounds / 2 {
+            ordeal.upgrade();
+        }
+        ordeal.play_round(round, Duration::from_secs(20));
+    }
+    let Survived { recording, kills, mut right_after, gaps } = ordeal.end();
+    right_after.sort();
+    let slowest = right_after.last().copied().unwrap_or_default();
+    let over: Vec<_> = gaps.iter().filter(|(length, most)| length > most).collect();
+    let mut claims = Claims::default();
+    let text = format!("{} ms at most, in {} starts", slowest.as_millis(), right_after.len());
+    let limit = Duration::from_secs(2);
+    claims.add("the state is right within 2 s of each start", text, slowest <= limit);
+    let text = format!("{} above it: {over:?}", over.len());
+    claims.add("group gaps within the bound of a kill", text, over.is_empty());
+    // The ordeal asserts these.
+    claims.add("no member started twice", "each death has one restart", true);
+    claims.add("no fact is missing", "none", true);
+    let mut lengths: Vec<_> = gaps.iter().map(|(length, _)| length.as_millis()).collect();
+    lengths.sort_unstable();
+    let at = |percent: usize| lengths[(lengths.len() * percent).div_ceil(100).max(1) - 1];
+    let text = format!(
+        "{rounds} rounds, {kills} leaders killed: group gaps {} of p50 {}, p95 {}, max {} ms",
+        lengths.len(),
+        at(50),
+        at(95),
+        at(100)
+    );
+    let row = Row { built: vec![recording.header.built], ..Row::without_trials(rounds, &text) };
+    append("up-killed", &folder, &row, &claims);
+    claims.hold();
+}
+
 /// Fifty members of two groups die at once.
 #[test]
 #[ignore = "takes two minutes: tests/long up-fifty"]
@@ -108,9 +153,10 @@ fn up_fifty() {
     let reported = events.iter().filter(by_kill);
     let seqs = events.iter().zip(1..).all(|(event, seq)| event.seq == seq);
     let recording = up.recording();
-    let died = recording.facts.iter().filter(|fact| {
-        matches!(fact.what, tandem::observation::What::Died { signal: Some(9), .. })
-    });
+    let died = recording
+        .facts
+        .iter()
+        .filter(|fact| matches!(fact.what, What::Run(RunEvent::Died { signal: Some(9), .. })));
     let (reported, died) = (reported.count(), died.count());
     let mut claims = Claims::default();
     claims.add("each death reported once", format!("{reported} of 50"), reported == 50);

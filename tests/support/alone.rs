@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use super::broker_process::BrokerProcess;
 use super::experiment::eventually;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The process, and clients of it.
 pub struct Alone {
@@ -23,7 +23,12 @@ pub struct Alone {
 impl Alone {
     /// Starts one.
     pub fn start() -> Self {
-        let process = BrokerProcess::start();
+        Self::start_with(&[])
+    }
+
+    /// Starts one with these options of `tandem broker`.
+    pub fn start_with(options: &[&str]) -> Self {
+        let process = BrokerProcess::start_with(options);
         Self { address: process.address.clone(), process }
     }
 
@@ -44,10 +49,7 @@ impl Alone {
 
     /// All topics and their widths.
     pub fn topics(&self) -> BTreeMap<String, usize> {
-        let reader: BaseConsumer = self.client().create().unwrap();
-        let all = reader.fetch_metadata(None, PATIENCE).unwrap();
-        let topics = all.topics().iter();
-        topics.map(|topic| (topic.name().to_owned(), topic.partitions().len())).collect()
+        topics_at(&self.address)
     }
 
     /// Creates a topic, like another user.
@@ -62,6 +64,19 @@ impl Alone {
         let admin = self.admin();
         let made = runtime().block_on(admin.create_topics([&topic], &AdminOptions::new()));
         made.unwrap().remove(0).unwrap();
+    }
+
+    /// Deletes a topic, like another user.
+    pub fn delete(&self, name: &str) {
+        let admin = self.admin();
+        let gone = runtime().block_on(admin.delete_topics(&[name], &AdminOptions::new()));
+        gone.unwrap().remove(0).unwrap();
+    }
+
+    /// The end offset of a partition.
+    pub fn end(&self, topic: &str, partition: i32) -> i64 {
+        let reader: BaseConsumer = self.client().create().unwrap();
+        reader.fetch_watermarks(topic, partition, PATIENCE).unwrap().1
     }
 
     /// A setting of a topic.
@@ -84,6 +99,15 @@ impl Alone {
         });
         stranger
     }
+}
+
+/// All topics of these brokers and their widths.
+pub fn topics_at(bootstrap: &str) -> BTreeMap<String, usize> {
+    let mut config = ClientConfig::new();
+    let reader: BaseConsumer = config.set("bootstrap.servers", bootstrap).create().unwrap();
+    let all = reader.fetch_metadata(None, PATIENCE).unwrap();
+    let topics = all.topics().iter();
+    topics.map(|topic| (topic.name().to_owned(), topic.partitions().len())).collect()
 }
 
 fn runtime() -> Runtime {

@@ -1,6 +1,7 @@
 //! A disk that blocks on demand: an ext4 of its own on a loop device, frozen like a snapshot of the
 //! disk below would freeze it. A process that writes to it blocks, and cannot even be killed.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -40,6 +41,18 @@ impl BlockingDisk {
     /// A folder on it.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.mount.join(name)
+    }
+
+    /// Leaves no room on it, until the file that takes it is removed.
+    pub fn fill(&self) -> PathBuf {
+        let path = self.mount.join("full");
+        let mut file = std::fs::File::create(&path).unwrap();
+        // The last blocks go one by one.
+        for size in [1 << 20, 4096] {
+            let zeros = vec![0; size];
+            while file.write_all(&zeros).and_then(|()| file.sync_all()).is_ok() {}
+        }
+        path
     }
 
     /// From now on it takes nothing.

@@ -2,7 +2,7 @@
 //! run could have, more or less.
 
 use tandem::ids::PartitionId;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent};
 
 use super::facts::{Story, at, class, fault};
 
@@ -24,7 +24,7 @@ impl Draws {
 }
 
 /// A fact of the history: when, whose, what.
-type Entry = (u64, Option<String>, What);
+type Entry = (u64, Option<String>, RunEvent);
 
 /// One life, until it dies or the history ends.
 struct Living<'a> {
@@ -68,13 +68,13 @@ pub fn history(groups: &[&str], draws: &mut Draws) -> Vec<Fact> {
 }
 
 impl Living<'_> {
-    fn add(&mut self, what: What) {
+    fn add(&mut self, what: RunEvent) {
         self.entries.push((self.now, Some(self.who.clone()), what));
     }
 
     /// Lives, and says when it ended.
     fn live(mut self, draws: &mut Draws) -> u64 {
-        self.add(What::Started { pid: 1, external: None });
+        self.add(RunEvent::Started { pid: 1, external: None });
         for _ in 0..draws.below(14) {
             self.now += draws.ms(1, 60);
             self.act(draws);
@@ -89,7 +89,7 @@ impl Living<'_> {
                 self.ask(["kill", "pause"][usize::try_from(draws.below(2)).unwrap()]);
                 self.now += draws.ms(1, 8);
             }
-            self.add(What::Died { signal: Some(9), status: None });
+            self.add(RunEvent::Died { signal: Some(9), status: None });
         }
         self.now
     }
@@ -100,7 +100,7 @@ impl Living<'_> {
 
     fn ask_for(&mut self, id: &str, kind: &str) {
         let (fault, class, kind) = (fault(id), class(kind), kind.to_owned());
-        self.add(What::FaultAsked { fault, kind, class, broker: None, cluster: None });
+        self.add(RunEvent::FaultAsked { fault, kind, class, broker: None, cluster: None });
     }
 
     fn act(&mut self, draws: &mut Draws) {
@@ -130,7 +130,7 @@ impl Living<'_> {
             5 => {
                 let (from, until) = (at(self.now), at(self.now + draws.ms(1, 150)));
                 self.now += 150;
-                self.story.says(&who, self.now, What::Hole { from, until });
+                self.story.says(&who, self.now, MemberEvent::Hole { from, until });
             }
             6 => self.pause(draws),
             7 => {
@@ -142,7 +142,7 @@ impl Living<'_> {
                     self.now += draws.ms(1, 5);
                     let (fault, kind, class) = (fault("1.f"), "kill".to_owned(), class("kill"));
                     let why = "it fled".to_owned();
-                    let failed = What::FaultFailed { fault, kind, class, why };
+                    let failed = RunEvent::FaultFailed { fault, kind, class, why };
                     self.entries.push((self.now, None, failed));
                 }
                 self.now += draws.ms(1, 400);
@@ -170,27 +170,27 @@ impl Living<'_> {
             self.now += draws.ms(1, 5);
         }
         if draws.below(2) == 0 {
-            self.add(What::NotYet);
+            self.add(RunEvent::NotYet);
             self.now += draws.ms(1, 5);
         }
-        self.add(What::Stopped);
+        self.add(RunEvent::Stopped);
         self.now += draws.ms(1, 1_500);
-        self.add(What::Continued);
+        self.add(RunEvent::Continued);
     }
 
     fn assigned(&mut self, draws: &mut Draws) {
         let partitions = [PartitionId(0), PartitionId(1)];
         let partitions = partitions.into_iter().filter(|_| draws.below(3) > 0).collect();
         let (generation, member_id) = (None, None);
-        let assigned = What::Assigned { generation, member_id, partitions };
+        let assigned = MemberEvent::Assigned { generation, member_id, partitions };
         self.story.says(&self.who, self.now, assigned);
     }
 
     fn taken(&mut self, draws: &mut Draws, place: u32) {
         let partitions = vec![PartitionId(place)];
         let taken = match draws.below(2) {
-            0 => What::Revoked { partitions },
-            _ => What::Lost { partitions },
+            0 => MemberEvent::Revoked { partitions },
+            _ => MemberEvent::Lost { partitions },
         };
         self.story.says(&self.who, self.now, taken);
     }

@@ -2,10 +2,16 @@
 
 use std::fs;
 
-use super::experiment::{Experiment, Finished};
+use super::experiment::{Experiment, Finished, claimless};
 
 /// A member that is alone, and has no reason to lose its roles.
 pub const ALONE: &str = "members: 1, partitions: 1, session: 10s, heartbeat: 1s, threshold: 30s";
+
+/// An experiment that does nothing for so long, and claims nothing: a host that holds a member up
+/// for a moment leaves a gap in its service.
+pub fn calm(lasts: &str) -> Experiment {
+    Experiment::of("calm.yaml", &claimless("calm").replace("for: 60s", &format!("for: {lasts}")))
+}
 
 /// `order` on a topology of the role `r` (and more, if named), whose group has these settings. Each
 /// member runs the program, with the folder of the run as its argument; `duty` is what stands

@@ -1,32 +1,32 @@
 //! A real etcd for a test. Without it the test fails.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
 use rustix::process::Signal;
-use tempfile::TempDir;
 
-use crate::experiment::{output, signal_pid};
-use crate::kafka::free_ports;
+use crate::deployed::Deployed;
+use crate::experiment::signal_pid;
 
-/// One etcd, which ends with this value.
+/// One etcd or three, which ends with this value.
 pub struct Etcd {
-    folder: TempDir,
+    deployed: Deployed,
     pub address: String,
 }
 
 impl Etcd {
-    /// Starts it with `deploy/etcd/up`.
+    /// One server.
     pub fn up() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let state = folder.path().join("etcd");
-        let port = free_ports(1).to_string();
-        let mut up = Command::new(format!("{}/deploy/etcd/up", crate::ROOT));
-        let done = output(up.args(["--port", &port, "--state"]).arg(&state));
-        let said = String::from_utf8_lossy(&done.stdout).trim().to_owned();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        Self { folder, address: said }
+        Self::of("1")
+    }
+
+    /// A cluster of three.
+    pub fn three() -> Self {
+        Self::of("3")
+    }
+
+    fn of(servers: &str) -> Self {
+        let deployed = Deployed::up("etcd", servers);
+        Self { address: deployed.addresses.clone(), deployed }
     }
 
     /// What puts `topologies/mixed-etcd.yaml` onto it.
@@ -36,19 +36,18 @@ impl Etcd {
 
     /// Kills it.
     pub fn kill(&self) {
-        let pid = fs::read_to_string(self.state().join("pid")).unwrap();
-        signal_pid(pid.split_whitespace().next().unwrap().parse().unwrap(), Signal::KILL);
+        self.signal(Signal::KILL);
     }
 
-    fn state(&self) -> PathBuf {
-        self.folder.path().join("etcd")
+    /// Sends the first server a signal.
+    pub fn signal(&self, signal: Signal) {
+        self.signal_one(1, signal);
     }
-}
 
-impl Drop for Etcd {
-    fn drop(&mut self) {
-        let mut down = Command::new(format!("{}/deploy/etcd/down", crate::ROOT));
-        // The folder goes in any case.
-        down.arg("--state").arg(self.state()).output().ok();
+    /// Sends a signal to one server; they count from 1.
+    pub fn signal_one(&self, number: usize, signal: Signal) {
+        let pid = fs::read_to_string(self.deployed.state().join("pid")).unwrap();
+        let pid = pid.lines().nth(number - 1).unwrap().split_whitespace().next().unwrap();
+        signal_pid(pid.parse().unwrap(), signal);
     }
 }

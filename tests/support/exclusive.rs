@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tandem::ids::Life;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, What};
 
 use super::experiment::Experiment;
 use super::results::tried;
@@ -73,7 +73,7 @@ impl Kind {
 /// The first claim of which that is not so.
 pub fn fences_rise(facts: &[Fact]) -> Result<(), String> {
     let claim = |fact: &Fact| match fact.what {
-        What::Claimed { partition, from, fence, .. } => {
+        What::Member(MemberEvent::Claimed { partition, from, fence, .. }) => {
             let life = fact.life.clone()?;
             let group = life.member.as_str().split('-').next()?.to_owned();
             Some((from, (group, partition), life, fence))

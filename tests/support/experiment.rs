@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tandem::journal::{self, Recording};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::Timeline;
 use tandem::verdict::{Report, undisturbed};
 use tempfile::TempDir;
 
+use super::waiting::{self, LOOK};
+
 /// Nothing here takes longer, however loaded the machine.
 pub const PATIENCE: Duration = Duration::from_secs(240);
 
-/// How often a condition is looked at: reading a journal costs what is being measured.
-const LOOK: Duration = Duration::from_millis(50);
-/// The same where the instant is what is wanted, and a look costs next to nothing.
+/// How often a condition is looked at where the instant is what is wanted, and a look costs little.
 const GLANCE: Duration = Duration::from_millis(2);
 
 /// When the host has disturbed a trial, in experiments that tests write.
@@ -37,19 +37,17 @@ fn looking_each<T>(
     within: Duration,
     mut done: impl FnMut() -> Option<T>,
 ) -> T {
-    let began = Mono::now();
-    loop {
-        if let Some(value) = done() {
-            return value;
-        }
-        assert!(Mono::now().since(began) < within, "{what}: not within {within:?}");
-        std::thread::sleep(pause);
-    }
+    waiting::looking_each(pause, what, within, || done().ok_or_else(String::new))
 }
 
 /// `tandem` with a state directory of its own, its output free of colours.
 pub fn tandem(state: &Path) -> Command {
     dressed(Command::new(crate::program()), state)
+}
+
+/// The same, of a copy of the program.
+pub fn tandem_at(program: &Path, state: &Path) -> Command {
+    dressed(Command::new(program), state)
 }
 
 /// The same, after a shell has set the stage for it.
@@ -95,6 +93,7 @@ pub struct Experiment {
     /// Everything of this run is in here.
     pub folder: TempDir,
     args: Vec<String>,
+    program: Option<Command>,
     before: Option<&'static str>,
     variables: Vec<(String, String)>,
     state: PathBuf,
@@ -105,10 +104,10 @@ impl Experiment {
     /// `tandem chaos run FILE`.
     pub fn new(file: &str) -> Self {
         let args = ["chaos", "run", file].map(str::to_owned).to_vec();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::memory::folder();
         let (state, out) = (folder.path().join("state"), folder.path().join("out"));
         let variables = Vec::new();
-        Self { folder, args, before: None, variables, state, out }
+        Self { folder, args, program: None, before: None, variables, state, out }
     }
 
     /// One that does nothing for so long.
@@ -160,6 +159,12 @@ impl Experiment {
         self
     }
 
+    /// Has `tandem` started like this, perhaps on another host.
+    pub fn by(mut self, tandem: Command) -> Self {
+        self.program = Some(tandem);
+        self
+    }
+
     /// A file beside the run.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
@@ -191,9 +196,11 @@ impl Experiment {
     }
 
     /// Starts it.
-    pub fn start(self) -> Running {
+    pub fn start(mut self) -> Running {
+        let program = self.program.take();
         let state = &self.state;
-        let mut command = self.before.map_or_else(|| tandem(state), |set| staged(set, state));
+        let usual = || self.before.map_or_else(|| tandem(state), |set| staged(set, state));
+        let mut command = program.unwrap_or_else(usual);
         let (log, out) = (|name| File::create(self.folder.path().join(name)).unwrap(), self.out());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.args(&self.args).arg("--out").arg(&out);
@@ -242,7 +249,7 @@ impl Running {
 
     /// Waits for a fact, or several.
     pub fn await_facts<T>(&self, what: &str, find: impl Fn(&[Fact]) -> Option<T>) -> T {
-        eventually(what, Duration::from_secs(60), || find(&self.facts()))
+        eventually(what, Duration::from_secs(120), || find(&self.facts()))
     }
 
     /// Waits for its end.
@@ -338,8 +345,20 @@ impl Finished {
 
     /// How many trials were played, those among them that the host disturbed.
     pub fn played(&self) -> usize {
-        let ended = |fact: &&Fact| matches!(fact.what, What::TrialEnded { .. });
+        let ended = |fact: &&Fact| matches!(fact.what, What::Run(RunEvent::TrialEnded { .. }));
         self.recording().facts.iter().filter(ended).count()
+    }
+
+    /// How many trials count: the host has not disturbed them.
+    pub fn counted(&self) -> usize {
+        self.timeline().record.trials.len()
+    }
+
+    /// The facts of the trials that count.
+    pub fn counted_facts(&self) -> Vec<Fact> {
+        let trials = self.timeline().record.trials;
+        let counts = |fact: &Fact| trials.iter().any(|trial| trial.window.contains(fact.t));
+        self.recording().facts.into_iter().filter(counts).collect()
     }
 
     /// `tandem report` on its folder.

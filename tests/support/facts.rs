@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use tandem::chaos::Kind;
 use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
-use tandem::observation::{Ending, Fact, FaultClass, Horizon, Outcome, What};
+use tandem::observation::{
+    Ending, Fact, FaultClass, Horizon, MemberEvent, Outcome, RunEvent, What,
+};
 use tandem::roles::{Count, Roles};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
-    Access, Address, Allowance, Assignor, Bound, Bounds, Edges, Foreign, MembershipClient, Mode,
-    Objective, OnDeath, Pace, Plan, PlannedCluster, PlannedGroup, Range,
+    Access, Address, Allowance, Assignor, Beacons, Bound, Bounds, Edges, Foreign, MembershipClient,
+    Mode, Objective, OnDeath, Pace, Plan, PlannedCluster, PlannedGroup, Range,
 };
 use tandem::verdict::{Brief, Limits};
 
@@ -31,28 +34,45 @@ pub fn fault(text: &str) -> FaultId {
 
 /// The class of the fault with this word.
 pub fn class(kind: &str) -> FaultClass {
-    match kind {
-        "kill" | "stop" | "host" => FaultClass::Kills,
-        "leave" => FaultClass::Leaves,
-        "pause" => FaultClass::Pauses,
-        "partition" | "slow" | "protocol" => FaultClass::Intercepts,
-        "clock" => FaultClass::Skews,
-        "duplicate" => FaultClass::Duplicates,
-        "broker" => FaultClass::Brokers,
-        "noop" => FaultClass::Nothing,
-        _ => FaultClass::Other,
-    }
+    let word = Kind::ALL.iter().map(|known| known.word()).find(|word| word.name == kind);
+    word.map_or(FaultClass::Other, |word| word.class)
 }
 
 /// A fault of this word failed.
-pub fn failed(id: &str, kind: &str, why: &str) -> What {
+pub fn failed(id: &str, kind: &str, why: &str) -> RunEvent {
     let (fault, class) = (fault(id), class(kind));
-    What::FaultFailed { fault, kind: kind.to_owned(), class, why: why.to_owned() }
+    RunEvent::FaultFailed { fault, kind: kind.to_owned(), class, why: why.to_owned() }
 }
 
 /// A name of any kind.
 pub fn name<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
     text.parse().unwrap()
+}
+
+/// The pace of all groups.
+fn pace() -> Pace {
+    Pace {
+        mode: Mode::NonExclusive,
+        session: Span::ms(1_000),
+        heartbeat: Span::ms(100),
+        wake: Span::ms(50),
+        beacon: Span::ms(100),
+        threshold: Span::ms(3_000),
+        hold: Span::ms(0),
+        clock_error: Span::ms(0),
+        grace: Span::ms(0),
+        assignor: Assignor::Roundrobin,
+        membership: MembershipClient::Library,
+        protocol: tandem::topology::GroupProtocol::Classic,
+        assignment: tandem::time::Span::default(),
+        handover: false,
+        beacons: Beacons::All,
+        on_death: OnDeath::default(),
+        suspect: None,
+        static_members: false,
+        starts_within: Span::default(),
+        stops_before: Span::default(),
+    }
 }
 
 /// A plan of groups, each with its partitions and members.
@@ -66,29 +86,18 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         silence: None,
         pause: bound(850, 1_300, 3_350),
         restart: bound(0, 0, 3_000),
+        link: None,
+        links_and_brokers: None,
         broker: bound(0, 1_300, 3_250),
     };
-    let pace = Pace {
-        mode: Mode::NonExclusive,
-        session: Span::ms(1_000),
-        heartbeat: Span::ms(100),
-        wake: Span::ms(50),
-        beacon: Span::ms(100),
-        threshold: Span::ms(3_000),
-        hold: Span::ms(0),
-        assignor: Assignor::Roundrobin,
-        membership: MembershipClient::Library,
-        handover: false,
-        on_death: OnDeath::default(),
-        suspect: None,
-        starts_within: Span::default(),
-        stops_before: Span::default(),
-    };
+    let pace = pace();
     let group = |&(group, partitions, members): &(&str, u32, u32)| {
         let width = NonZeroU32::new(partitions).unwrap();
         let planned = PlannedGroup {
             launch: tandem::topology::Launch::default(),
+            chaos: tandem::topology::Chaos::default(),
             duty: None,
+            mesh: None,
             foreign: Foreign::default(),
             cluster: name("a"),
             topic: name(group),
@@ -106,24 +115,30 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         };
         (name::<GroupName>(group), planned)
     };
-    let cluster = PlannedCluster {
+    Plan {
+        topology: name("pricing"),
+        roles: Roles::Counted(Count { count: roles, prefix: name("role-") }),
+        slots: None,
+        clusters: [(name("a"), embedded())].into(),
+        groups: groups.iter().map(group).collect(),
+        edges: Edges::Direct,
+        objective: Objective::default(),
+        disjoint: BTreeSet::new(),
+        limits: Allowance::default(),
+        order_key: None,
+        warnings: Vec::new(),
+    }
+}
+
+/// An embedded cluster.
+fn embedded() -> PlannedCluster {
+    PlannedCluster {
         address: Address::Embedded,
         host: None,
         failover: None,
         start_up: Span::ms(500),
         members: Access::default(),
         controller: None,
-    };
-    Plan {
-        topology: name("pricing"),
-        roles: Roles::Counted(Count { count: roles, prefix: name("role-") }),
-        clusters: [(name("a"), cluster)].into(),
-        groups: groups.iter().map(group).collect(),
-        edges: Edges::Direct,
-        objective: Objective::default(),
-        disjoint: BTreeSet::new(),
-        limits: Allowance::default(),
-        warnings: Vec::new(),
     }
 }
 
@@ -175,20 +190,20 @@ impl Story {
     }
 
     /// A fact of the controller, about no member.
-    pub fn run(&mut self, ms: u64, what: What) -> &mut Self {
-        self.put(None, None, ms, what);
+    pub fn run(&mut self, ms: u64, event: RunEvent) -> &mut Self {
+        self.put(None, None, ms, What::Run(event));
         self
     }
 
     /// The controller says it, of a life.
-    pub fn of(&mut self, who: &str, ms: u64, what: What) -> &mut Self {
-        self.put(None, Some(life(who)), ms, what);
+    pub fn of(&mut self, who: &str, ms: u64, event: RunEvent) -> &mut Self {
+        self.put(None, Some(life(who)), ms, What::Run(event));
         self
     }
 
     /// A member says it, of itself.
-    pub fn says(&mut self, who: &str, ms: u64, what: What) -> &mut Self {
-        self.put(Some(life(who)), Some(life(who)), ms, what);
+    pub fn says(&mut self, who: &str, ms: u64, event: MemberEvent) -> &mut Self {
+        self.put(Some(life(who)), Some(life(who)), ms, What::Member(event));
         self
     }
 
@@ -199,18 +214,18 @@ impl Story {
     }
 
     pub fn started(&mut self, who: &str, ms: u64) -> &mut Self {
-        self.of(who, ms, What::Started { pid: 1, external: None })
+        self.of(who, ms, RunEvent::Started { pid: 1, external: None })
     }
 
     pub fn died(&mut self, who: &str, ms: u64) -> &mut Self {
-        self.of(who, ms, What::Died { signal: Some(9), status: None })
+        self.of(who, ms, RunEvent::Died { signal: Some(9), status: None })
     }
 
     pub fn asked(&mut self, who: &str, ms: u64, id: &str, kind: &str) -> &mut Self {
         self.of(
             who,
             ms,
-            What::FaultAsked {
+            RunEvent::FaultAsked {
                 fault: fault(id),
                 kind: kind.to_owned(),
                 class: class(kind),
@@ -224,35 +239,35 @@ impl Story {
     pub fn asked_broker(&mut self, ms: u64, id: &str, cluster: &str) -> &mut Self {
         let (fault, kind, class) = (fault(id), "broker".to_owned(), FaultClass::Brokers);
         let (broker, cluster) = (Some("127.0.0.1:9092".to_owned()), Some(name(cluster)));
-        self.run(ms, What::FaultAsked { fault, kind, class, broker, cluster })
+        self.run(ms, RunEvent::FaultAsked { fault, kind, class, broker, cluster })
     }
 
     pub fn began(&mut self, ms: u64, trial: u32) -> &mut Self {
-        self.run(ms, What::TrialBegan { trial: TrialNumber(trial) })
+        self.run(ms, RunEvent::TrialBegan { trial: TrialNumber(trial) })
     }
 
     pub fn ended(&mut self, ms: u64, trial: u32) -> &mut Self {
-        self.run(ms, What::TrialEnded { trial: TrialNumber(trial), recovered: Some(true) })
+        self.run(ms, RunEvent::TrialEnded { trial: TrialNumber(trial), recovered: Some(true) })
     }
 
     pub fn settled(&mut self, group: &str, ms: u64) -> &mut Self {
-        self.run(ms, What::Settled { group: name(group) })
+        self.run(ms, RunEvent::Settled { group: name(group) })
     }
 
     pub fn completed(&mut self, ms: u64) -> &mut Self {
-        self.run(ms, What::Ended { how: Outcome::Completed, why: None })
+        self.run(ms, RunEvent::Ended { how: Outcome::Completed, why: None })
     }
 
     pub fn assigned(&mut self, who: &str, ms: u64, partitions: &[u32]) -> &mut Self {
         let partitions = partitions.iter().copied().map(PartitionId).collect();
-        self.says(who, ms, What::Assigned { generation: None, member_id: None, partitions })
+        self.says(who, ms, MemberEvent::Assigned { generation: None, member_id: None, partitions })
     }
 
     pub fn claimed(&mut self, who: &str, partition: u32, term: u32, span: [u64; 2]) -> &mut Self {
         let (partition, term) = (PartitionId(partition), Term(term));
         let [from, until] = span.map(at);
         let (stands_in_for, fence) = (None, None);
-        let claimed = What::Claimed { partition, term, from, until, stands_in_for, fence };
+        let claimed = MemberEvent::Claimed { partition, term, from, until, stands_in_for, fence };
         self.says(who, span[0], claimed)
     }
 
@@ -263,13 +278,17 @@ impl Story {
             term: Term(term),
             until: at(until),
         };
-        self.says(who, ms, What::Renewed { claims: claims.iter().map(claim).collect() })
+        self.says(who, ms, MemberEvent::Renewed { claims: claims.iter().map(claim).collect() })
     }
 
     /// A claim ended at `end`, reported at `ms`.
     pub fn lapsed(&mut self, who: &str, ms: u64, of: (u32, u32), end: u64) -> &mut Self {
         let (partition, term) = (PartitionId(of.0), Term(of.1));
-        self.says(who, ms, What::Lapsed { partition, term, at: at(end), why: Ending::Silence })
+        self.says(
+            who,
+            ms,
+            MemberEvent::Lapsed { partition, term, at: at(end), why: Ending::Silence },
+        )
     }
 
     /// Ticks from `span[0]` to `span[1]`, reported every 50 ms.
@@ -279,7 +298,7 @@ impl Story {
         let mut sent = span[0];
         loop {
             let (partitions, until) = (partitions.clone(), at(sent));
-            self.says(who, sent, What::Ticks { partitions, from, until });
+            self.says(who, sent, MemberEvent::Ticks { partitions, from, until });
             if sent >= span[1] {
                 return self;
             }

@@ -21,7 +21,13 @@ pub const SOON: Duration = Duration::from_secs(60);
 pub struct Stage {
     pub broker: Alone,
     folder: TempDir,
+    /// Whether `tandem hold` may make cgroups.
+    has_cgroups: bool,
 }
+
+/// Becomes a program that finds all cgroups read-only. The process stays the same.
+const WITHOUT_CGROUPS: &str = "for at in $(awk '$3 == \"cgroup2\" {print $2}' /proc/mounts); do \
+     mount -o remount,bind,ro \"$at\"; done; exec \"$@\"";
 
 /// `tandem hold`; killed with this value, and its keeper then ends what it kept.
 pub struct Hold {
@@ -44,7 +50,31 @@ impl Stage {
             broker.address
         );
         fs::write(folder.path().join("t.yaml"), text).unwrap();
-        Self { broker, folder }
+        Self { broker, folder, has_cgroups: true }
+    }
+
+    /// The same, where `tandem hold` may make no cgroup.
+    pub fn without_cgroups(mut self) -> Self {
+        self.has_cgroups = false;
+        self
+    }
+
+    fn program(&self) -> Command {
+        if self.has_cgroups {
+            return Command::new(crate::program());
+        }
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "sh", "-ec", WITHOUT_CGROUPS, "sh", crate::program()]);
+        unshare
+    }
+
+    /// The cgroup of the command of `name`, as `tandem hold` says at its start.
+    pub fn cgroup(&self, name: &str) -> PathBuf {
+        eventually("the cgroup", SOON, || {
+            let said = self.said(&format!("{name}.err"));
+            let path = said.split("its command runs in the cgroup ").nth(1)?;
+            Some(PathBuf::from(path.split_once('\n')?.0))
+        })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -58,14 +88,17 @@ impl Stage {
 
     /// The same, with other names for the files that it writes to.
     pub fn command_as(&self, file: &str, name: &str, more: &[&str], command: &[&str]) -> Command {
-        let mut hold = Command::new(crate::program());
+        let mut hold = self.program();
         hold.args(["hold", "-f", "t.yaml", "--group", "p1", "--name", name]);
         hold.args(more);
         if !command.is_empty() {
             hold.arg("--").args(command);
         }
         hold.current_dir(self.folder.path()).env("XDG_STATE_HOME", self.path("state"));
-        hold.env("RUST_LOG", "warn,tandem::hold=debug,tandem::cli::hold=off");
+        hold.env(
+            "RUST_LOG",
+            "warn,tandem::hold=debug,tandem::hold::work=trace,tandem::cli::hold=off",
+        );
         hold.stdin(Stdio::null());
         let file = |kind: &str| fs::File::create(self.path(&format!("{file}.{kind}"))).unwrap();
         hold.stdout(file("out")).stderr(file("err"));
@@ -74,8 +107,13 @@ impl Stage {
 
     /// Serves programs, without a command; also the port.
     pub fn serve(&self, name: &str, more: &[&str]) -> (Hold, u16) {
+        self.serve_beside(name, more, &[])
+    }
+
+    /// The same, beside a command.
+    pub fn serve_beside(&self, name: &str, more: &[&str], command: &[&str]) -> (Hold, u16) {
         let more = [&["--serve", "127.0.0.1:0"], more].concat();
-        let mut command = self.command(name, &more, &[]);
+        let mut command = self.command(name, &more, command);
         let hold = Hold { child: command.spawn().unwrap() };
         let file = format!("{name}.err");
         let port = eventually("the address", SOON, || {
@@ -122,6 +160,18 @@ impl Stage {
     /// No command found another at its side.
     pub fn was_alone(&self) {
         assert_eq!(self.said("two"), "", "two commands ran at the same time");
+    }
+}
+
+/// Removes the cgroups of wrappers that ended before their commands, and so could not: what they
+/// said names them. Only empty ones can be removed.
+pub fn remove_cgroups(said: &str) {
+    for path in said.split("its command runs in the cgroup ").skip(1) {
+        let path = path.lines().next().unwrap();
+        eventually(&format!("the end of all in {path}"), SOON, || match fs::remove_dir(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => None,
+            Ok(()) | Err(_) => Some(()),
+        });
     }
 }
 

@@ -5,13 +5,14 @@ use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Mono;
 
 use rustix::process::Signal;
 use tandem::verdict::Verdict;
 
 use super::experiment::{Experiment, Finished, Running, eventually};
+use super::stalls::Watch;
 
 /// No longer than this after the signal that ended its controller, all of a run is gone.
 pub const GONE: Duration = Duration::from_secs(5);
@@ -29,10 +30,25 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Whether no signal reaches it, not even SIGKILL, until a disk has answered.
+    pub fn waits_for_a_disk(&self) -> bool {
+        self.state == 'D'
+    }
+
+    /// Whether it is dead, and its parent has not waited for it.
+    pub fn has_ended(&self) -> bool {
+        "ZX".contains(self.state)
+    }
+
     /// Whether the kernel has stopped it.
     pub fn is_stopped(&self) -> bool {
         self.state == 'T'
     }
+}
+
+/// Whether the process runs, and is stopped.
+pub fn is_stopped(pid: u32) -> bool {
+    see(pid).is_some_and(|it| it.is_stopped())
 }
 
 /// All processes of this machine.
@@ -42,6 +58,12 @@ fn all_processes() -> Vec<Seen> {
         name.to_str()?.parse().ok()
     });
     numbers.filter_map(see).collect()
+}
+
+/// Those that `parent` has started and that run.
+pub fn children_of(parent: u32) -> Vec<Seen> {
+    let all = all_processes().into_iter();
+    all.filter(|one| one.parent == parent && !one.has_ended()).collect()
 }
 
 /// One of them, unless it is gone.
@@ -69,6 +91,11 @@ pub struct Family {
     /// The ports on which they listen, including those of edges; not those of later processes with
     /// the same ids.
     pub ports: BTreeSet<Port>,
+    /// Where the run keeps its state: no other test does.
+    state: Option<Vec<u8>>,
+    /// How late the host lets this process run meanwhile, the controller, and the guard: they end
+    /// the others.
+    watch: Watch,
 }
 
 /// A socket that listens, and the port on which it does.
@@ -104,6 +131,20 @@ fn sockets(pid: u32) -> BTreeSet<u64> {
     links.filter_map(socket).collect()
 }
 
+/// Where a process keeps its state, by its environment.
+fn state_of(pid: u32) -> Option<Vec<u8>> {
+    let all = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut all = all.split(|byte| *byte == 0);
+    all.find(|one| one.starts_with(b"XDG_STATE_HOME=")).map(<[u8]>::to_vec)
+}
+
+/// Whether one of these processes listens on this port.
+fn has_taken(processes: &[Seen], port: u16) -> bool {
+    let all = listening().into_iter().filter(|one| one.number == port);
+    let open: BTreeSet<u64> = all.map(|one| one.socket).collect();
+    processes.iter().any(|one| !sockets(one.pid).is_disjoint(&open))
+}
+
 impl Family {
     /// The controller, the processes that it has started so far, and the brokers' addresses.
     pub fn of(run: &Running) -> Self {
@@ -121,7 +162,12 @@ impl Family {
         let members = seen.iter().map(|one| (one.pid, one.began)).collect();
         let open: BTreeSet<_> = pids.iter().flat_map(|pid| sockets(*pid)).collect();
         let ports = listening().into_iter().filter(|port| open.contains(&port.socket)).collect();
-        Self { members, seen, addresses: addresses(&run.facts()), ports }
+        let (addresses, watch) = (addresses(&run.facts()), Watch::begin());
+        let state = state_of(run.pid());
+        let family = Self { members, seen, addresses, ports, state, watch };
+        family.watch.add(run.pid());
+        family.doing("guard").into_iter().for_each(|pid| family.watch.add(pid));
+        family
     }
 
     /// The processes that do this.
@@ -133,20 +179,24 @@ impl Family {
     /// What is still there. One that is dead and was not waited for is gone: its new parent is
     /// slow.
     pub fn left(&self) -> Vec<String> {
-        // A member that was started later names the run's broker, whose port is the run's alone.
+        // A member that was started later names the run's broker, and has its state. The port alone
+        // may be that of another test by now: the kernel gives it away once it is free.
         let named = |one: &Seen| {
-            one.arguments.iter().any(|argument| self.addresses.iter().any(|at| at == argument))
+            let names = |argument: &String| self.addresses.contains(argument);
+            one.arguments.iter().any(names) && state_of(one.pid) == self.state
         };
         let ours = |one: &Seen| self.members.contains(&(one.pid, one.began)) || named(one);
-        let processes = all_processes().into_iter().filter(|one| one.state != 'Z' && ours(one));
+        let all = all_processes().into_iter().filter(|one| one.state != 'Z');
+        let (ours, others): (Vec<Seen>, Vec<Seen>) = all.partition(ours);
         let answers = |address: &&String| {
             let address: SocketAddr = address.parse().unwrap();
             TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
+                && !has_taken(&others, address.port())
         };
         let brokers = self.addresses.iter().filter(answers).map(|port| format!("port {port}"));
         let ports = listening().into_iter().filter(|port| self.ports.contains(port));
         let ports = brokers.chain(ports.map(|port| format!("{port:?}")));
-        processes.map(|one| format!("{one:?}")).chain(ports).collect()
+        ours.iter().map(|one| format!("{one:?}")).chain(ports).collect()
     }
 
     /// Nothing is left of a run that ended just now.
@@ -154,13 +204,20 @@ impl Family {
         self.is_gone_since(Mono::now(), &[]);
     }
 
-    /// Nothing is left but these processes, five seconds after the signal at the latest; how long
-    /// after it.
+    /// Nothing is left but these processes, five seconds after the signal at the latest, or as much
+    /// later as the host stalled; how long after it.
     pub fn is_gone_since(&self, signal: Mono, spared: &[u32]) -> Duration {
         let took = self.gone_after(signal, spared);
-        eprintln!("nothing was left {took:?} after the signal");
-        assert!(took <= GONE, "the last of the run was gone only {took:?} after the signal");
+        let stalled = self.stalled_since(signal);
+        let shown = format!("nothing was left {took:?} after the signal, stalled for {stalled:?}");
+        eprintln!("{shown}");
+        assert!(took <= GONE + stalled, "late: {shown}");
         took
+    }
+
+    /// For how long in all the host has kept a thread of ours from running since then.
+    pub fn stalled_since(&self, signal: Mono) -> Duration {
+        self.watch.total(signal, Mono::now())
     }
 
     /// Waits until nothing is left but these processes; how long after the signal that was, by the
@@ -199,20 +256,22 @@ pub fn pausing() -> Running {
 }
 
 /// Kills the controller of a pausing experiment so long after its first broker answered, and judges
-/// what is left of its journal; how long after the signal nothing was left of the run.
-pub fn gone_after_a_kill(wait: Duration) -> Duration {
+/// what is left of its journal; how long after the signal nothing was left of the run, and for how
+/// long in all the host stalled meanwhile.
+pub fn gone_after_a_kill(wait: Duration) -> (Duration, Duration) {
     let run = pausing();
     let known = || !addresses(&run.facts()).is_empty();
-    eventually("a broker", Duration::from_secs(20), || known().then_some(()));
+    eventually("a broker", Duration::from_secs(60), || known().then_some(()));
     std::thread::sleep(wait);
     let family = Family::of(&run);
     let killed = Mono::now();
     run.signal(Signal::KILL);
     let took = family.gone_after(killed, &[]);
+    let stalled = family.stalled_since(killed);
     let run = run.finish();
     assert_eq!(run.code(), None, "{run}");
     is_readable(&run, &[4]);
-    took
+    (took, stalled)
 }
 
 /// The journal can be read and judged: a run without an observed end is never a pass.
@@ -229,7 +288,7 @@ pub fn is_readable(run: &Finished, codes: &[i32]) {
 /// Where the run's brokers listen.
 pub fn addresses(facts: &[Fact]) -> Vec<String> {
     let address = |fact: &Fact| match &fact.what {
-        What::ClusterStarted { address, .. } => Some(address.clone()),
+        What::Run(RunEvent::ClusterStarted { address, .. }) => Some(address.clone()),
         _ => None,
     };
     facts.iter().filter_map(address).collect()
@@ -237,7 +296,7 @@ pub fn addresses(facts: &[Fact]) -> Vec<String> {
 
 /// Waits until so many processes of the run lead or follow, and knows them all.
 pub fn family_in_trial(run: &Running) -> Family {
-    let began = |fact: &Fact| matches!(fact.what, What::TrialBegan { .. });
+    let began = |fact: &Fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. }));
     run.await_facts("a trial", |facts| facts.iter().any(began).then_some(()));
     eventually("the family", Duration::from_secs(5), || Some(Family::of(run)))
 }

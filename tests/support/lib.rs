@@ -12,45 +12,74 @@
 )]
 
 pub mod alone;
+pub mod apart;
+pub mod applied;
+pub mod beacons;
 pub mod blocking_disk;
 pub mod broker_process;
 pub mod chance;
 pub mod coordinator;
+pub mod deployed;
 pub mod described;
 pub mod duty;
 pub mod edge;
+pub mod elections;
 pub mod etcd;
 pub mod exclusive;
 pub mod experiment;
 pub mod facts;
+pub mod feed;
+pub mod fences;
+pub mod fences_apart;
 pub mod foreign;
 pub mod handovers;
 pub mod held;
+pub mod hosts;
 pub mod isolations;
 pub mod kafka;
 pub mod leftovers;
+pub mod links;
 pub mod measured;
+pub mod memory;
+pub mod mixed;
 pub mod naive;
+pub mod namespaces;
 pub mod naming_answers;
+pub mod nats;
 pub mod observed;
+pub mod orders;
 pub mod outside;
 pub mod postgres;
+pub mod promises;
+pub mod python;
 pub mod quiet;
 pub mod recorded;
+pub mod referee;
+pub mod relay;
 pub mod results;
 pub mod samples;
+pub mod schedulers;
+pub mod secured_stores;
 pub mod series;
+pub mod stalls;
 pub mod stand_in;
+pub mod static_lives;
+pub mod stores;
+pub mod supervised;
 pub mod suspended;
+pub mod three_stores;
 pub mod transcript;
 pub mod twin;
 pub mod undone;
 pub mod up;
 pub mod usage;
+pub mod waiting;
 pub mod watched;
 pub mod web;
 pub mod windowed;
 pub mod world;
+pub mod wrapped;
+pub mod zookeeper;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -63,13 +92,21 @@ static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(Path::parent).unwrap().to_owned()
 });
-static PROGRAM: LazyLock<String> =
-    LazyLock::new(|| BUILT.join("tandem").into_os_string().into_string().unwrap());
+static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+    let built = || BUILT.join("tandem").into_os_string();
+    std::env::var_os("TANDEM_TESTED").unwrap_or_else(built).into_string().unwrap()
+});
 static SCRATCH: LazyLock<PathBuf> = LazyLock::new(|| BUILT.with_file_name("tmp"));
 
-/// `tandem`, as cargo has built it for these tests.
+/// `tandem`, as cargo has built it for these tests, or the one that `tests/all` names.
 pub fn program() -> &'static str {
     &PROGRAM
+}
+
+/// A program of `examples/`. `cargo test` builds them beside the tests; with `--test`, `cargo build
+/// --examples` has to come first.
+pub fn example(name: &str) -> PathBuf {
+    BUILT.join("examples").join(name)
 }
 
 /// Where tests keep what takes long to get; cargo's own place for that.

@@ -1,9 +1,24 @@
-//! Measurements, one at a time: the processes of another run would disturb its trials. Each is made
-//! once: the rule of the experiment, and no test, decides which of its trials the host disturbed.
-//! The same rule decides about a whole run: if more than a third of its trials were disturbed,
-//! independent of their outcomes, the run is shown and repeated once. If the second run is
-//! disturbed as well, the result is unknown on this host: the run is shown and counted as such, and
-//! `tests/all` ends with the list.
+//! Measurements. Each is made once: the rule of the experiment, and no test, decides which of its
+//! trials the host disturbed. The same rule decides about a whole run: if more than a third of its
+//! trials were disturbed, independent of their outcomes, the run is shown and repeated once. If the
+//! second run is disturbed as well, the result is unknown on this host: the run is shown and
+//! counted as such, and `tests/all` ends with the list.
+//!
+//! Runs are made side by side, as many as there are threads for tests: one of nine processes takes
+//! about a third of one processor. What a neighbour takes from a run is a stall of the host like
+//! any other, and disturbs the trial by the same rule. The replacement of a disturbed run is made
+//! alone. So is what that rule does not protect: claims of a few milliseconds, where less than a
+//! stall decides, and programs of the user, stores and threads of a test, which it does not watch.
+//! What takes a processor after a run, as judging does, takes a [`shared_turn`].
+//!
+//! | | |
+//! |---|---|
+//! | [`measured`] | one run, beside others |
+//! | [`measured_together`] | several runs at once, beside others |
+//! | [`measured_alone`] | one run, alone |
+//! | [`measured_alone_together`] | several runs at once, and nothing else |
+//! | [`shared_turn`] | something that measures nothing, or excuses what the host took |
+//! | [`turn`] | the same, where a neighbour could change the outcome |
 
 use super::experiment::{Experiment, Finished};
 use super::quiet::undisturbed;
@@ -16,14 +31,21 @@ pub const BRISK: &str = "--set defaults.threshold=1500ms --set defaults.restart.
 /// Who must be alone writes, who bears others reads: as many as there are threads for tests.
 static TURN: RwLock<()> = RwLock::new(());
 
-/// Waits until no other test of this program measures.
+/// Waits until no other test of this program runs anything.
 pub fn turn() -> RwLockWriteGuard<'static, ()> {
     TURN.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until no test measures that must run alone.
+/// Waits until no test runs that must be alone.
 pub fn shared_turn() -> RwLockReadGuard<'static, ()> {
     TURN.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How the first run of a measurement is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    Others,
+    None,
 }
 
 /// What must hold, and in words what does not.
@@ -31,26 +53,79 @@ pub fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), St
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-/// Runs an experiment alone; it is as `judge` wants it. Nothing where the host disturbed it.
+/// Runs an experiment beside others; it is as `judge` wants it. Nothing where the host disturbed
+/// it.
 #[must_use]
 pub fn measured(
     experiment: impl Fn() -> Experiment,
     judge: impl FnOnce(&Finished) -> Result<(), String>,
 ) -> Option<Finished> {
-    let runs = measured_together(|| [experiment().with_rule().finish()], |[run]| judge(run));
-    runs.map(|[run]| run)
+    let play = || [experiment().with_rule().finish()];
+    played(Company::Others, play, |[run]| judge(run)).map(|[run]| run)
 }
 
-/// The same of several runs at once, alone.
+/// The same alone.
+#[must_use]
+pub fn measured_alone(
+    experiment: impl Fn() -> Experiment,
+    judge: impl FnOnce(&Finished) -> Result<(), String>,
+) -> Option<Finished> {
+    let play = || [experiment().with_rule().finish()];
+    played(Company::None, play, |[run]| judge(run)).map(|[run]| run)
+}
+
+/// The same of several runs at once, beside others.
 #[must_use]
 pub fn measured_together<const N: usize>(
     play: impl FnMut() -> [Finished; N],
     judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> Option<[Finished; N]> {
-    let _turn = turn();
+    played(Company::Others, play, judge)
+}
+
+/// The same of several runs at once, and nothing beside them.
+#[must_use]
+pub fn measured_alone_together<const N: usize>(
+    play: impl FnMut() -> [Finished; N],
+    judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
+) -> Option<[Finished; N]> {
+    played(Company::None, play, judge)
+}
+
+/// Makes runs, again and alone if the host disturbed one.
+fn played<const N: usize>(
+    first: Company,
+    play: impl FnMut() -> [Finished; N],
+    judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
+) -> Option<[Finished; N]> {
     let is_disturbed = |runs: &[Finished; N]| runs.iter().any(Finished::is_disturbed);
     let shown = |runs: &[Finished; N]| runs.iter().map(ToString::to_string).collect();
-    undisturbed(play, is_disturbed, shown).map(|runs| judged(runs, judge))
+    in_turn(first, play, is_disturbed, shown).map(|runs| {
+        // It takes a processor, and a run that is alone must have them all.
+        let _turn = shared_turn();
+        judged(runs, judge)
+    })
+}
+
+/// Makes something in this company, and alone if the host disturbed it.
+fn in_turn<T>(
+    first: Company,
+    mut play: impl FnMut() -> T,
+    is_disturbed: impl Fn(&T) -> bool,
+    shown: impl Fn(&T) -> String,
+) -> Option<T> {
+    let mut company = first;
+    let in_turn = || match std::mem::replace(&mut company, Company::None) {
+        Company::Others => {
+            let _turn = shared_turn();
+            play()
+        }
+        Company::None => {
+            let _turn = turn();
+            play()
+        }
+    };
+    undisturbed(in_turn, is_disturbed, shown)
 }
 
 /// What was measured, where it is as `judge` wants it.

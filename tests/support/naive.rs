@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
-use tandem::observation::{Fact, FaultClass, What};
+use tandem::observation::{Fact, FaultClass, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tandem::topology::{Foreign, Plan};
 
@@ -97,10 +97,14 @@ fn stretches(
 /// The trials that came to their end.
 fn trials(facts: &[Fact]) -> Vec<(TrialNumber, Mono, Mono)> {
     let began = |number| {
-        facts.iter().find(|fact| fact.what == What::TrialBegan { trial: number }).unwrap().t
+        facts
+            .iter()
+            .find(|fact| fact.what == What::Run(RunEvent::TrialBegan { trial: number }))
+            .unwrap()
+            .t
     };
     let ended = facts.iter().filter_map(|fact| match fact.what {
-        What::TrialEnded { trial, .. } => Some((trial, began(trial), fact.t)),
+        What::Run(RunEvent::TrialEnded { trial, .. }) => Some((trial, began(trial), fact.t)),
         _ => None,
     });
     ended.collect()
@@ -111,11 +115,15 @@ fn instants(facts: &[Fact]) -> BTreeSet<Mono> {
     for fact in facts {
         all.insert(fact.t);
         match &fact.what {
-            What::Claimed { from, until, .. }
-            | What::Ticks { from, until, .. }
-            | What::Hole { from, until } => all.extend([*from, *until]),
-            What::Renewed { claims } => all.extend(claims.iter().map(|claim| claim.until)),
-            What::Lapsed { at, .. } => drop(all.insert(*at)),
+            What::Member(
+                MemberEvent::Claimed { from, until, .. }
+                | MemberEvent::Ticks { from, until, .. }
+                | MemberEvent::Hole { from, until },
+            ) => all.extend([*from, *until]),
+            What::Member(MemberEvent::Renewed { claims }) => {
+                all.extend(claims.iter().map(|claim| claim.until));
+            }
+            What::Member(MemberEvent::Lapsed { at, .. }) => drop(all.insert(*at)),
             _ => {}
         }
     }
@@ -166,17 +174,17 @@ impl<'a> Witness<'a> {
     fn read(&mut self) {
         for fact in self.own.clone() {
             match &fact.what {
-                What::Claimed { partition, term, from, until, .. } => {
+                What::Member(MemberEvent::Claimed { partition, term, from, until, .. }) => {
                     self.claims.insert((*partition, *term), (*from, *until));
                     self.open.insert((*partition, *term));
                 }
-                What::Lapsed { partition, term, at, .. } => {
+                What::Member(MemberEvent::Lapsed { partition, term, at, .. }) => {
                     if let Some((_, until)) = self.claims.get_mut(&(*partition, *term)) {
                         *until = *at;
                     }
                     self.open.remove(&(*partition, *term));
                 }
-                What::Renewed { claims } => {
+                What::Member(MemberEvent::Renewed { claims }) => {
                     let named: BTreeSet<_> =
                         claims.iter().map(|claim| (claim.partition, claim.term)).collect();
                     for silent in self.open.difference(&named) {
@@ -190,7 +198,7 @@ impl<'a> Witness<'a> {
                     }
                     self.open = named;
                 }
-                What::Ticks { partitions, from, until } => {
+                What::Member(MemberEvent::Ticks { partitions, from, until }) => {
                     for partition in partitions {
                         let runs = self.runs.entry(*partition).or_default();
                         let last = runs.entry(*from).or_insert(*until);
@@ -230,11 +238,13 @@ impl<'a> Witness<'a> {
     fn holds(&self, partition: PartitionId, at: Mono) -> bool {
         let said = self.own.iter().filter(|fact| fact.t <= at);
         let mut last = said.filter_map(|fact| match &fact.what {
-            What::Assigned { partitions, .. } => Some(partitions.contains(&partition)),
-            What::Revoked { partitions } | What::Lost { partitions } => {
-                partitions.contains(&partition).then_some(false)
+            What::Member(MemberEvent::Assigned { partitions, .. }) => {
+                Some(partitions.contains(&partition))
             }
-            What::Leaving => Some(false),
+            What::Member(
+                MemberEvent::Revoked { partitions } | MemberEvent::Lost { partitions },
+            ) => partitions.contains(&partition).then_some(false),
+            What::Member(MemberEvent::Leaving) => Some(false),
             _ => None,
         });
         last.next_back().unwrap_or(false)
@@ -265,19 +275,24 @@ impl<'a> Witness<'a> {
     }
 
     fn end(&self) -> Option<(Mono, Mono)> {
-        let died = self.facts.iter().find(|fact| matches!(fact.what, What::Died { .. }))?;
+        let died =
+            self.facts.iter().find(|fact| matches!(fact.what, What::Run(RunEvent::Died { .. })))?;
         let asked = self.asked(FaultClass::Kills, died);
         Some((asked.unwrap_or(died.t), died.t))
     }
 
     /// When such a fault was first asked for before `effect`, and since the last such effect.
     fn asked(&self, wanted: FaultClass, effect: &Fact) -> Option<Mono> {
-        let same =
-            |what: &What| std::mem::discriminant(what) == std::mem::discriminant(&effect.what);
+        let same = |what: &What| match (what, &effect.what) {
+            (What::Run(one), What::Run(other)) => {
+                std::mem::discriminant(one) == std::mem::discriminant(other)
+            }
+            _ => false,
+        };
         let mut first = None;
         for fact in self.facts.iter().filter(|fact| fact.seq < effect.seq) {
             match &fact.what {
-                What::FaultAsked { class, fault, .. } if *class == wanted => {
+                What::Run(RunEvent::FaultAsked { class, fault, .. }) if *class == wanted => {
                     let between = |seq: u64| fact.seq < seq && seq < effect.seq;
                     if !self.failed.iter().any(|(seq, id)| *id == fault && between(*seq)) {
                         first = first.or(Some(fact.t));
@@ -294,13 +309,15 @@ impl<'a> Witness<'a> {
         let mut since = None;
         for (place, fact) in self.facts.iter().enumerate() {
             match fact.what {
-                What::Stopped if since.is_none() => {
+                What::Run(RunEvent::Stopped) if since.is_none() => {
                     let before = place.checked_sub(1).map(|place| self.facts[place]);
-                    let look = before.filter(|fact| fact.what == What::NotYet);
+                    let look = before.filter(|fact| fact.what == What::Run(RunEvent::NotYet));
                     let seen = look.map_or(fact.t, |look| look.t);
                     since = Some(self.asked(FaultClass::Pauses, fact).unwrap_or(seen));
                 }
-                What::Continued if since.take().is_some_and(|one| one <= at && at < fact.t) => {
+                What::Run(RunEvent::Continued)
+                    if since.take().is_some_and(|one| one <= at && at < fact.t) =>
+                {
                     return true;
                 }
                 _ => {}
@@ -310,7 +327,8 @@ impl<'a> Witness<'a> {
     }
 
     fn unknown(&self, at: Mono) -> bool {
-        let started = self.facts.iter().find(|fact| matches!(fact.what, What::Started { .. }));
+        let started =
+            self.facts.iter().find(|fact| matches!(fact.what, What::Run(RunEvent::Started { .. })));
         let started = started.map_or(Mono::ZERO, |fact| fact.t);
         if at < started || self.end().is_some_and(|(_, died)| died <= at) {
             return false;
@@ -346,14 +364,14 @@ fn lost(facts: &[&Fact]) -> impl Iterator<Item = (Mono, Mono)> {
 /// Where a member says itself that it dropped facts.
 fn holes(facts: &[&Fact]) -> impl Iterator<Item = (Mono, Mono)> {
     facts.iter().filter_map(|fact| match fact.what {
-        What::Hole { from, until } => Some((from, until)),
+        What::Member(MemberEvent::Hole { from, until }) => Some((from, until)),
         _ => None,
     })
 }
 
 fn failed(fact: &Fact) -> Option<&FaultId> {
     match &fact.what {
-        What::FaultFailed { fault, .. } => Some(fault),
+        What::Run(RunEvent::FaultFailed { fault, .. }) => Some(fault),
         _ => None,
     }
 }
@@ -361,18 +379,21 @@ fn failed(fact: &Fact) -> Option<&FaultId> {
 fn of_member(fact: &Fact) -> bool {
     matches!(
         fact.what,
-        What::Assigned { .. }
-            | What::Revoked { .. }
-            | What::Lost { .. }
-            | What::Claimed { .. }
-            | What::Renewed { .. }
-            | What::Lapsed { .. }
-            | What::Ticks { .. }
-            | What::Hole { .. }
-            | What::Late { .. }
-            | What::Unconnected { .. }
-            | What::Connected
-            | What::Leaving
-            | What::Clock { .. }
+        What::Member(
+            MemberEvent::Assigned { .. }
+                | MemberEvent::Revoked { .. }
+                | MemberEvent::Lost { .. }
+                | MemberEvent::Claimed { .. }
+                | MemberEvent::Renewed { .. }
+                | MemberEvent::Lapsed { .. }
+                | MemberEvent::Ticks { .. }
+                | MemberEvent::Hole { .. }
+                | MemberEvent::Late { .. }
+                | MemberEvent::Unconnected { .. }
+                | MemberEvent::Connected
+                | MemberEvent::Refused { .. }
+                | MemberEvent::Leaving
+                | MemberEvent::Clock { .. }
+        )
     )
 }

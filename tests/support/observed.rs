@@ -8,13 +8,14 @@ use std::process::{Child, Stdio};
 use tandem::guard::Identity;
 use tandem::ids::Life;
 use tandem::live_view::{Counts, Level, Picture};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tempfile::TempDir;
 
 use super::alone::Alone;
 use super::experiment::{eventually, tandem};
 use super::held::SOON;
+use super::memory;
 use super::up::Up;
 
 /// Two brokers that stand alone, and a group on each. The session is long enough for a busy host.
@@ -36,13 +37,21 @@ impl Drop for Hold {
 impl Stage {
     #[expect(clippy::new_without_default, reason = "it starts processes")]
     pub fn new() -> Self {
-        let (brokers, folder) = (vec![Alone::start(), Alone::start()], TempDir::new().unwrap());
+        Self::with("launch: external")
+    }
+
+    /// The same, where experiments may hit the members.
+    pub fn that_allows_chaos() -> Self {
+        Self::with("launch: external, chaos: allowed")
+    }
+
+    fn with(group: &str) -> Self {
+        let (brokers, folder) = (vec![Alone::start(), Alone::start()], memory::folder());
         let text = format!(
             "version: 1\nname: seen\nroles: [r]\n\
              clusters: {{a: {{bootstrap: \"{}\"}}, b: {{bootstrap: \"{}\"}}}}\n\
              defaults: {{session: 3s}}\n\
-             groups:\n  p1: {{cluster: a, launch: external}}\n  p2: {{cluster: b, launch: \
-             external}}\n",
+             groups:\n  p1: {{cluster: a, {group}}}\n  p2: {{cluster: b, {group}}}\n",
             brokers[0].address, brokers[1].address
         );
         fs::write(folder.path().join("t.yaml"), text).unwrap();
@@ -64,6 +73,18 @@ impl Stage {
         hold.arg("hold").arg("-f").arg(self.file()).args(["--group", group, "--name", name]);
         hold.args(["--serve", "127.0.0.1:0"]).stdin(Stdio::null());
         Hold(hold.stdout(log("out")).stderr(log("err")).spawn().unwrap())
+    }
+
+    /// Also the port of its sidecar.
+    pub fn serve(&self, group: &str, name: &str) -> (Hold, u16) {
+        let hold = self.hold(group, name);
+        let said = self.folder.path().join(format!("{name}.err"));
+        let port = eventually("the address", SOON, || {
+            let said = fs::read_to_string(&said).unwrap_or_default();
+            let address = said.split("answers on http://127.0.0.1:").nth(1)?;
+            address.split_once('\n')?.0.parse().ok()
+        });
+        (hold, port)
     }
 
     pub fn observe(&self) -> Up {
@@ -112,7 +133,9 @@ pub fn settles(observer: &Up, members: usize) {
     observer.await_health(Level::Led);
     eventually("the last rebalance", SOON, || {
         let facts = observer.recording().facts;
-        let assigned = facts.iter().filter(|fact| matches!(fact.what, What::Assigned { .. }));
+        let assigned = facts
+            .iter()
+            .filter(|fact| matches!(fact.what, What::Member(MemberEvent::Assigned { .. })));
         let lives: BTreeSet<_> = assigned.clone().filter_map(|fact| fact.life.clone()).collect();
         let last = assigned.map(|fact| fact.t).max()?;
         (lives.len() >= members && Mono::now().since(last).as_secs() >= 2).then_some(())
@@ -123,14 +146,15 @@ pub fn settles(observer: &Up, members: usize) {
 pub fn takeover(facts: &[Fact], victim: &str) -> (Mono, Mono) {
     let is_victim = |life: &Life| life.member.as_str() == victim;
     let died = facts.iter().find(|fact| {
-        matches!(fact.what, What::Died { .. }) && fact.life.as_ref().is_some_and(is_victim)
+        matches!(fact.what, What::Run(RunEvent::Died { .. }))
+            && fact.life.as_ref().is_some_and(is_victim)
     });
     let died = died.expect("its witness saw it die").t;
     let claims = facts.iter().filter(|fact| fact.life.as_ref().is_some_and(|it| !is_victim(it)));
     let claims =
         claims.filter(|fact| fact.life.as_ref().unwrap().member.as_str().starts_with("p1-"));
     let next = claims.filter_map(|fact| match fact.what {
-        What::Claimed { from, .. } if from > died => Some(from),
+        What::Member(MemberEvent::Claimed { from, .. }) if from > died => Some(from),
         _ => None,
     });
     (died, next.min().expect("another one took over"))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tandem::ids::{GroupName, Life, RoleName};
 use tandem::live_view::{Event, Happening, Level};
-use tandem::observation::What;
+use tandem::observation::{RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Finding, Timeline};
 
@@ -16,27 +16,48 @@ use super::up::{Follower, Up};
 /// How far a reported gap may be from the journal's, at either end.
 pub const TOLERANCE: Duration = Duration::from_millis(1);
 
+/// How long the leaders of a group must stay before one is killed. While members that have just
+/// started still join, others take over what the victim leads, and its death leaves no gap.
+const STAYS: Duration = Duration::from_secs(1);
+
 /// A death by `kill -9`, and the time until it was reported.
 pub struct Death {
     pub life: Life,
     /// From right before the signal until `tandem events` had printed it.
     pub reported_after: Duration,
+    /// When it had.
+    pub heard: Mono,
 }
 
-/// Kills the member that leads most in `group`, waits until that is reported, and until everything
-/// is led again by as many members as before.
-pub fn kill_leader(up: &Up, follower: &mut Follower, group: &GroupName) -> Death {
-    let (member, pid, incarnation) = eventually("a leader", Duration::from_secs(60), || {
+/// Waits until everything is led, and each role of `group` by one member alone that stays. Returns
+/// the life that leads most, and its process.
+pub fn lone_leader(up: &Up, group: &GroupName) -> (Life, u32) {
+    let (mut before, mut since) = ((Vec::new(), Vec::new()), Mono::now());
+    eventually("a leader that stays", Duration::from_secs(60), || {
         let picture = up.status().1?;
         let members = &picture.groups[group].members;
         let alive = members.values().all(|seat| seat.pid.is_some());
         // Where two claim a role, the death of one leaves no gap.
         let complete = alive && picture.roles.iter().all(|role| role.leaders[group].len() == 1);
+        let leaders: Vec<_> =
+            picture.roles.iter().map(|role| role.leaders[group].clone()).collect();
+        let lives: Vec<_> = members.values().map(|seat| seat.incarnation).collect();
+        let now = (leaders, lives);
+        if before != now {
+            (before, since) = (now, Mono::now());
+        }
         let (member, seat) = members.iter().max_by_key(|(_, seat)| seat.leads)?;
-        let found = (member.clone(), seat.pid?, seat.incarnation);
-        (picture.health == Level::Led && complete).then_some(found)
-    });
-    let life = Life { member, incarnation };
+        let life = Life { member: member.clone(), incarnation: seat.incarnation };
+        let found = (life, seat.pid?);
+        let stays = Mono::now().since(since) >= STAYS;
+        (picture.health == Level::Led && complete && stays).then_some(found)
+    })
+}
+
+/// Kills the member that leads most in `group`, waits until that is reported, and until everything
+/// is led again by as many members as before.
+pub fn kill_leader(up: &Up, follower: &mut Follower, group: &GroupName) -> Death {
+    let (life, pid) = lone_leader(up, group);
     let asked = Mono::now();
     signal_pid(pid, Signal::KILL);
     let wanted = life.clone();
@@ -44,7 +65,7 @@ pub fn kill_leader(up: &Up, follower: &mut Follower, group: &GroupName) -> Death
         Happening::Died { life, signal: Some(9), .. } if *life == wanted => Some(()),
         _ => None,
     });
-    Death { life, reported_after: heard.since(asked) }
+    Death { life, reported_after: heard.since(asked), heard }
 }
 
 /// One gap of one role: when it began, and how long it was.
@@ -89,7 +110,7 @@ fn written(up: &Up) -> (Gaps, Vec<Life>) {
     let died = recording
         .facts
         .iter()
-        .filter(|fact| matches!(fact.what, What::Died { signal: Some(9), .. }));
+        .filter(|fact| matches!(fact.what, What::Run(RunEvent::Died { signal: Some(9), .. })));
     (gaps, died.filter_map(|fact| fact.life.clone()).collect())
 }
 

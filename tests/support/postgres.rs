@@ -38,6 +38,13 @@ fn done(output: &Output) {
 impl Postgres {
     /// Starts one, and runs this file in it.
     pub fn with(file: &str) -> Self {
+        let store = Self::empty();
+        done(&store.psql(&["-v", "ON_ERROR_STOP=1", "-f", file]));
+        store
+    }
+
+    /// Starts one.
+    pub fn empty() -> Self {
         let folder = tempfile::tempdir().unwrap();
         // Its user must reach it.
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
@@ -53,7 +60,6 @@ impl Postgres {
         let store = Self { server, folder };
         let answers = || store.psql(&["-c", "SELECT 1"]).status.success().then_some(());
         eventually("PostgreSQL", PATIENCE, answers);
-        done(&store.psql(&["-v", "ON_ERROR_STOP=1", "-f", file]));
         store
     }
 

@@ -6,11 +6,13 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::Duration;
 
+use tandem::live::LAG;
 use tandem::time::Mono;
-use tandem::verdict::{Report, Verdict};
+use tandem::timeline::{Interval, Lateness, RunRecord};
+use tandem::verdict::{FaultReport, Report, Verdict};
 
 /// The host is quiet when it was for so long.
-const QUIET: Duration = Duration::from_secs(5);
+const QUIET: Duration = Duration::from_secs(2);
 /// No longer than this is waited for it to be.
 pub const NOISE_MAX: Duration = Duration::from_secs(30);
 
@@ -26,19 +28,44 @@ pub fn await_quiet(at_most: Duration) {
     }
 }
 
+/// The host disturbs what it keeps from running for longer than this.
+pub const STALL: Duration = Duration::from_millis(50);
+
 /// How many runs are made at most, until the host has disturbed none beyond its rule.
 const RUNS_MAX: usize = 2;
 
 /// Whether the host has disturbed a run so that its verdict is unknown by the product's rule: more
-/// than a third of its trials, or those that it disturbed fail more often than chance explains.
+/// than a third of its trials, or those that it disturbed fail more often than chance explains, or
+/// a fault whose victims were not hit at once.
 pub fn is_disturbed(report: &Report) -> bool {
     let disturbed = report.disturbed.as_ref();
     let is_disturbed = disturbed.is_some_and(|of| {
         let some = u64::try_from(of.trials.len()).unwrap();
         some * 3 > some + of.undisturbed || of.p_value.is_some_and(|p| p <= of.alpha)
     });
+    let late = |fault: &FaultReport| {
+        fault.failed.as_ref().is_some_and(|why| why.contains("its victims were hit "))
+    };
+    let is_disturbed = is_disturbed || report.faults.iter().any(late);
     assert!(!is_disturbed || report.verdict != Verdict::Pass, "a disturbed run passes: {report:?}");
     is_disturbed
+}
+
+/// Whether the host kept a member or the controller of a run from running within this time, for
+/// longer than in a trial that counts: what is found then may be the host's.
+pub fn is_hindered(record: &RunRecord, span: Interval) -> bool {
+    let meets = |late: &&Lateness| !late.span.intersect(span).is_empty();
+    longest(record, record.lateness.iter().filter(meets)) > STALL
+}
+
+/// Whether facts of a run may have come too late for what is counted while it goes on, because the
+/// host kept a member or the controller from running: it waits for them for twice as long.
+pub fn is_counted_late(record: &RunRecord) -> bool {
+    longest(record, record.lateness.iter()) > LAG / 2
+}
+
+fn longest<'a>(record: &RunRecord, of: impl Iterator<Item = &'a Lateness>) -> Duration {
+    of.map(|late| late.imposed(&record.processors)).max().unwrap_or_default()
 }
 
 /// Makes what the host has not disturbed. A disturbed one is shown, passed or failed, and replaced.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tandem::built::Built;
 use tandem::journal::{Header, Journal, VERSION};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, RunEvent};
 use tandem::time::{Mono, Wall};
 use tandem::topology::Plan;
 use tandem::verdict::Brief;
@@ -65,7 +65,7 @@ pub fn kills(gaps_ms: &[u64]) -> Story {
         story.lapsed("p2-1.1", base + 9_900, (0, number), base + 9_900);
         story.began(base + 500, number);
         story.asked(&victim, base + 2_000, &id, "kill").died(&victim, base + 2_003);
-        story.of(&victim, base + 2_003, What::FaultInForce { fault: fault(&id) });
+        story.of(&victim, base + 2_003, RunEvent::FaultInForce { fault: fault(&id) });
         let served = if *gap == 0 { base + 1_950 } else { base + 2_000 + gap };
         story.serves("p1-2.1", 0, number, [served, base + 9_900]);
         story.lapsed("p1-2.1", base + 9_900, (0, number), base + 9_900);

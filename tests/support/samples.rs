@@ -1,6 +1,7 @@
 //! A sample of every request that is spoken, in every version.
 
 use bytes::{Bytes, BytesMut};
+use kafka_protocol::messages::consumer_group_heartbeat_request::TopicPartitions;
 use kafka_protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::messages::delete_records_request::{
@@ -26,11 +27,12 @@ use kafka_protocol::messages::offset_fetch_request::{
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
-    ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteGroupsRequest,
-    DeleteRecordsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeConfigsRequest,
-    DescribeGroupsRequest, DescribeLogDirsRequest, FetchRequest, FindCoordinatorRequest, GroupId,
-    HeartbeatRequest, IncrementalAlterConfigsRequest, InitProducerIdRequest, JoinGroupRequest,
-    LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    ApiKey, ApiVersionsRequest, ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest,
+    CreatePartitionsRequest, CreateTopicsRequest, DeleteGroupsRequest, DeleteRecordsRequest,
+    DeleteTopicsRequest, DescribeClusterRequest, DescribeConfigsRequest, DescribeGroupsRequest,
+    DescribeLogDirsRequest, FetchRequest, FindCoordinatorRequest, GroupId, HeartbeatRequest,
+    IncrementalAlterConfigsRequest, InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest,
+    ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
     OffsetFetchRequest, ProduceRequest, RequestHeader, RequestKind, SyncGroupRequest, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, StrBytes};
@@ -105,7 +107,10 @@ pub fn sample(key: ApiKey, version: i16) -> Option<RequestKind> {
                 .with_topics(Some(vec![topic]));
             RequestKind::OffsetFetch(OffsetFetchRequest::default().with_groups(vec![group]))
         }
-        other => return small(other, version).or_else(|| admin(other, version)),
+        other => {
+            let groups = || small(other, version).or_else(|| consumer(other, version));
+            return groups().or_else(|| admin(other, version));
+        }
     })
 }
 
@@ -162,6 +167,38 @@ fn small(key: ApiKey, version: i16) -> Option<RequestKind> {
             DeleteGroupsRequest::default().with_groups_names(vec![group()]),
         ),
         ApiKey::DescribeCluster => RequestKind::DescribeCluster(DescribeClusterRequest::default()),
+        _ => return None,
+    })
+}
+
+/// Groups of the newer protocol.
+#[expect(clippy::wildcard_enum_match_arm, reason = "Kafka has four times as many as are spoken")]
+fn consumer(key: ApiKey, version: i16) -> Option<RequestKind> {
+    Some(match key {
+        ApiKey::ConsumerGroupHeartbeat => {
+            let owned = TopicPartitions::default()
+                .with_topic_id(uuid::Uuid::from_u128(7))
+                .with_partitions(vec![0, 1]);
+            let beat = ConsumerGroupHeartbeatRequest::default()
+                .with_group_id(group())
+                .with_member_id(text("m"))
+                .with_member_epoch(3)
+                .with_instance_id(Some(text("i")))
+                .with_rack_id(Some(text("r")))
+                .with_rebalance_timeout_ms(1_000)
+                .with_subscribed_topic_names(Some(vec![topic()]))
+                .with_server_assignor(Some(text("range")))
+                .with_topic_partitions(Some(vec![owned]));
+            RequestKind::ConsumerGroupHeartbeat(if version < 1 {
+                beat
+            } else {
+                beat.with_subscribed_topic_regex(Some(text("led.*")))
+            })
+        }
+        ApiKey::ConsumerGroupDescribe => {
+            let describe = ConsumerGroupDescribeRequest::default().with_group_ids(vec![group()]);
+            RequestKind::ConsumerGroupDescribe(describe)
+        }
         _ => return None,
     })
 }

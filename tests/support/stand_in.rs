@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tandem::ids::{Life, PartitionId};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 
 use super::series::{Series, shown};
@@ -36,7 +36,10 @@ pub struct StandIn {
 /// All claims of stand-ins, in the order of the facts.
 pub fn stand_ins(facts: &[Fact]) -> Vec<StandIn> {
     let claim = |fact: &Fact| match (&fact.what, &fact.life) {
-        (What::Claimed { partition, from, stands_in_for: Some(of), .. }, Some(by)) => {
+        (
+            What::Member(MemberEvent::Claimed { partition, from, stands_in_for: Some(of), .. }),
+            Some(by),
+        ) => {
             let (by, of) = (by.clone(), of.clone());
             Some(StandIn { from: *from, by, partition: *partition, of })
         }
@@ -51,7 +54,9 @@ pub fn victims(facts: &[Fact]) -> (usize, usize, usize) {
     let all = stand_ins(facts);
     let killed: BTreeSet<&Life> = facts
         .iter()
-        .filter(|fact| matches!(&fact.what, What::FaultAsked { kind, .. } if kind == "kill"))
+        .filter(|fact| {
+            matches!(&fact.what, What::Run(RunEvent::FaultAsked { kind, .. }) if kind == "kill")
+        })
         .filter_map(|fact| fact.life.as_ref())
         .collect();
     let without = killed.iter().filter(|life| !all.iter().any(|it| it.of == ***life)).count();

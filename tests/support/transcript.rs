@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use tandem::neli::membership::{COUNT_BITS, epoch};
+
 /// One input line: `verb word … key=value …`.
 #[derive(Debug, Clone)]
 pub struct Command {
@@ -51,6 +53,17 @@ impl Command {
         let value = self.values.get(key).unwrap_or_else(|| panic!("{} needs {key}=", self.verb));
         value.parse().unwrap_or_else(|_| panic!("{key}={value} is no number"))
     }
+}
+
+/// A fence as `EPOCH/COUNT`.
+pub fn fence_text(fence: i64) -> String {
+    format!("{}/{}", epoch(fence), fence - (epoch(fence) << COUNT_BITS))
+}
+
+/// The fence of that text, if it is one.
+pub fn fence_of(text: &str) -> Option<i64> {
+    let (epoch, count) = text.split_once('/')?;
+    Some((epoch.parse::<i64>().ok()? << COUNT_BITS) + count.parse::<i64>().ok()?)
 }
 
 /// Runs every `tests/<folder>/*.txt` against a fresh subject and compares; `UPDATE=1` rewrites.

@@ -3,11 +3,12 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
+use tandem::guard::page;
 use tandem::journal::{Recording, read_parts};
 use tandem::live_view::{Event, Level, Picture};
 use tandem::time::Mono;
@@ -26,7 +27,7 @@ pub fn nothing_is_left(state: &Path) {
     });
 }
 
-/// `tandem up`, under way. Dropped, it is killed; its guard does the rest.
+/// `tandem up`, under way. Dropped, it is killed with its supervisor; the guard does the rest.
 pub struct Up {
     child: Child,
     state: PathBuf,
@@ -57,9 +58,14 @@ impl Up {
 
     /// Starts it with a state directory that is another's as well.
     pub fn start_in(args: &str, state: &Path) -> Self {
+        Self::start_from(tandem(state), args, state)
+    }
+
+    /// The same, of another program.
+    pub fn start_from(command: Command, args: &str, state: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
-        Self::begin(args, &[], folder, state.to_owned(), out)
+        Self::begin_from(command, args, folder, state.to_owned(), out)
     }
 
     fn begin(
@@ -69,11 +75,22 @@ impl Up {
         state: PathBuf,
         out: PathBuf,
     ) -> Self {
+        let mut command = tandem(&state);
+        command.envs(variables.iter().copied());
+        Self::begin_from(command, args, folder, state, out)
+    }
+
+    fn begin_from(
+        mut command: Command,
+        args: &str,
+        folder: TempDir,
+        state: PathBuf,
+        out: PathBuf,
+    ) -> Self {
         let log = |name| File::create(folder.path().join(name)).unwrap();
-        let child = tandem(&state)
+        let child = command
             .arg("up")
             .args(args.split_whitespace())
-            .envs(variables.iter().copied())
             .arg("--out")
             .arg(&out)
             .stdout(log("stdout"))
@@ -85,6 +102,18 @@ impl Up {
 
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The process that keeps its members running; its ledger names it, also when `up` is dead.
+    pub fn supervisor(&self) -> u32 {
+        eventually("a supervisor", SOON, || self.supervisor_now())
+    }
+
+    fn supervisor_now(&self) -> Option<u32> {
+        let out = fs::canonicalize(&self.out).ok()?;
+        let ledgers = fs::read_dir(self.state.join("tandem/runs")).into_iter().flatten();
+        let pages = ledgers.filter_map(|entry| page(&entry.ok()?.path()).ok());
+        pages.map(|page| page.run).find(|run| run.folder == out).map(|run| run.controller.pid)
     }
 
     /// Where it, and who asks it, keep their state.
@@ -111,10 +140,16 @@ impl Up {
         (said.status.code(), serde_json::from_slice(&said.stdout).ok())
     }
 
-    /// Waits until it stands like this.
+    /// Waits until it stands like this; where all is led, until each member has a first life, too:
+    /// those that started sooner may lead everything before.
     pub fn await_health(&self, level: Level) -> Picture {
         eventually(&format!("{level:?}\n{}", self.said()), SOON, || {
-            self.status().1.filter(|picture| picture.health == level)
+            let picture = self.status().1.filter(|picture| picture.health == level)?;
+            let all = picture
+                .groups
+                .values()
+                .all(|group| group.members.values().all(|member| member.incarnation.0 > 0));
+            (all || level != Level::Led).then_some(picture)
         })
     }
 
@@ -142,6 +177,11 @@ impl Up {
         signal_pid(self.pid(), signal);
     }
 
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Waits for its end.
     pub fn ends(&mut self) -> ExitStatus {
         eventually("the end", PATIENCE, || self.child.try_wait().unwrap())
@@ -157,6 +197,9 @@ impl Drop for Up {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
+        // The guard of a killed supervisor ends the rest.
+        let pid = self.supervisor_now().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        pid.map(|pid| kill_process(pid, Signal::KILL));
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tandem::ids::{GroupName, Life, RoleIndex, TrialNumber};
 use tandem::live::{Event, Live, Totals};
 use tandem::live_view::{JournalPicture, Moment, Picture, Run, Table};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::{Mono, Wall};
 use tandem::timeline::{Coverage, Interval, Timeline};
 use tandem::topology::Plan;
@@ -104,7 +104,7 @@ pub fn found(plan: &Plan, live: &Live, events: &[Event]) -> All {
         };
     for event in events {
         match event {
-            Event::Gap(place, span) => add(place, |found| &mut found.gaps, *span),
+            Event::Gap(place, span, _) => add(place, |found| &mut found.gaps, *span),
             Event::Overlap(place, span) => add(place, |found| &mut found.overlaps, *span),
             Event::Takeover(place, span) => add(place, |found| &mut found.takeovers, *span),
             Event::Leaders { .. }
@@ -112,6 +112,7 @@ pub fn found(plan: &Plan, live: &Live, events: &[Event]) -> All {
             | Event::Health { .. }
             | Event::FaultOver { .. }
             | Event::Settled(_)
+            | Event::Changed(_)
             | Event::GapBegan(..)
             | Event::Late { .. } => {}
         }
@@ -166,11 +167,12 @@ pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
     let (members, mut own): (Vec<_>, Vec<_>) =
         facts.into_iter().partition(|fact| fact.what.is_by_member());
     own.sort_by_key(|fact| fact.seq);
-    let failed = |fact: &Fact| matches!(fact.what, What::FaultFailed { .. });
-    own.retain(|fact| fact.life.is_some() || failed(fact));
-    let run = |t, what| Fact { t, seq: 0, life: None, what };
-    own.insert(0, run(at(0), What::TrialBegan { trial }));
-    own.push(run(at(end), What::TrialEnded { trial, recovered: Some(true) }));
+    let failed = |fact: &Fact| matches!(fact.what, What::Run(RunEvent::FaultFailed { .. }));
+    let kept = |fact: &Fact| fact.life.is_some() || failed(fact) || is_trouble(&fact.what);
+    own.retain(kept);
+    let run = |t, event| Fact { t, seq: 0, life: None, what: What::Run(event) };
+    own.insert(0, run(at(0), RunEvent::TrialBegan { trial }));
+    own.push(run(at(end), RunEvent::TrialEnded { trial, recovered: Some(true) }));
     let mut lives: BTreeMap<Life, Vec<Fact>> = BTreeMap::new();
     for fact in members {
         lives.entry(fact.life.clone().unwrap()).or_default().push(fact);
@@ -180,9 +182,9 @@ pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
     for (life, mut facts) in lives {
         facts.sort_by_key(|fact| fact.seq);
         let woke = own.iter().filter(|fact| fact.life.as_ref() == Some(&life));
-        for woke in woke.filter(|fact| fact.what == What::Continued) {
+        for woke in woke.filter(|fact| fact.what == What::Run(RunEvent::Continued)) {
             let (from, until) = (woke.t, woke.t);
-            let what = What::Ticks { partitions: Vec::new(), from, until };
+            let what = What::Member(MemberEvent::Ticks { partitions: Vec::new(), from, until });
             let place = facts.partition_point(|fact| fact.t < woke.t);
             facts.insert(place, Fact { t: woke.t, seq: 0, life: Some(life.clone()), what });
         }
@@ -193,19 +195,34 @@ pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
     all
 }
 
+/// Whether a fact without a life may explain a gap, and says nothing about the run itself.
+fn is_trouble(what: &What) -> bool {
+    matches!(
+        what,
+        What::Run(
+            RunEvent::Settled { .. }
+                | RunEvent::BrokerLost { .. }
+                | RunEvent::BrokerBack { .. }
+                | RunEvent::ClusterDied { .. }
+                | RunEvent::Stall { .. }
+        )
+    )
+}
+
 fn truthful(facts: &mut [Fact], own: &[Fact], life: &Life) {
     let (mut open, mut ended, mut latest) = (BTreeMap::new(), BTreeMap::new(), Mono::ZERO);
     let stops = own.iter().filter(|fact| fact.life.as_ref() == Some(life));
-    let stops: Vec<_> = stops.filter(|fact| fact.what == What::Continued).map(|f| f.t).collect();
+    let stops: Vec<_> =
+        stops.filter(|fact| fact.what == What::Run(RunEvent::Continued)).map(|f| f.t).collect();
     let slept = |until, now| stops.iter().any(|woke| until < *woke && *woke <= now);
     for fact in facts {
         let t = fact.t;
         match &mut fact.what {
-            What::Claimed { partition, term, until, .. } => {
+            What::Member(MemberEvent::Claimed { partition, term, until, .. }) => {
                 open.insert((*partition, *term), *until);
                 latest = t;
             }
-            What::Renewed { claims } => {
+            What::Member(MemberEvent::Renewed { claims }) => {
                 claims.retain(|claim| {
                     let key = (claim.partition, claim.term);
                     let slept = |until| slept(until, t);
@@ -218,7 +235,7 @@ fn truthful(facts: &mut [Fact], own: &[Fact], life: &Life) {
                 ended.retain(|key, _| !open.contains_key(key));
                 latest = t;
             }
-            What::Lapsed { partition, term, at, .. } => {
+            What::Member(MemberEvent::Lapsed { partition, term, at, .. }) => {
                 let key = (*partition, *term);
                 let slept = open.remove(&key).filter(|until| slept(*until, t));
                 let over = ended.get(&key).copied();
@@ -239,6 +256,7 @@ fn renumber(facts: &mut [Fact]) {
 /// What a table of a topology that is kept up shows at `now`.
 pub fn picture(table: &Table, live: &Live, now: Mono) -> Picture {
     let run = Run {
+        supervisor: None,
         name: "up".to_owned(),
         topology: "t".parse().unwrap(),
         pid: 1,
@@ -246,5 +264,5 @@ pub fn picture(table: &Table, live: &Live, now: Mono) -> Picture {
         began: Wall(0),
     };
     let (wall, journal) = (Wall(0), JournalPicture::default());
-    table.picture(live, &run, Moment { now, wall, journal, ends: None, event: 0 })
+    table.picture(live, &run, Moment { now, wall, silent: None, journal, ends: None, event: 0 })
 }

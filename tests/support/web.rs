@@ -2,14 +2,20 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Nothing here takes longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A port that is free at this moment.
+/// A port that is free at this moment, and that no process gets which asks the kernel for any one:
+/// those are higher.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let number = || std::process::id().wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
+    let ports = std::iter::repeat_with(|| u16::try_from(10_000 + number() % 10_000).unwrap());
+    let mut free = ports.take(1_000).filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.next().expect("a port that is free")
 }
 
 /// Status and body of what a server on this machine answers.

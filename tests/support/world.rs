@@ -2,6 +2,7 @@
 //! delay chosen, so that the worst and the best case can be played exactly.
 
 mod exclusive;
+mod outputs;
 mod silent;
 
 use std::collections::BTreeMap;
@@ -15,9 +16,9 @@ use tandem::groups::{
 };
 use tandem::ids::{Life, PartitionId};
 use tandem::neli::{
-    Assignment, Config, Event, Heard, Identity, Membership, Neli, Pulse, Statement,
+    Assignment, Config, Heard, Identity, Membership, Neli, Publishers, Pulse, Statement,
 };
-use tandem::time::Mono;
+use tandem::time::{Mono, Wall};
 use tandem::topology::Terms;
 
 const GROUP: &str = "g";
@@ -78,6 +79,7 @@ pub struct World {
     luck: Luck,
     width: NonZeroU32,
     config: Config,
+    publishers: Publishers,
     coordinator: Coordinator,
     clients: Vec<Client>,
     agenda: BTreeMap<(Mono, u64), Due>,
@@ -91,11 +93,27 @@ pub struct World {
     pub settled: Mono,
     /// Statements of these are lost that leave at once with a claim.
     pub loses_announcements: bool,
+    /// The beacons of this one get lost, all of them.
+    pub mute: Option<usize>,
+    /// How many beacons were published, and how many delivered.
+    pub published: usize,
+    pub delivered: usize,
 }
 
 impl World {
     /// So many members join at once.
     pub fn new(terms: Terms, luck: Luck, members: usize, width: u32, beacon: Duration) -> Self {
+        Self::publishing(Publishers::All, terms, luck, members, (width, beacon))
+    }
+
+    /// The same with these publishers.
+    pub fn publishing(
+        publishers: Publishers,
+        terms: Terms,
+        luck: Luck,
+        members: usize,
+        (width, beacon): (u32, Duration),
+    ) -> Self {
         let width = NonZeroU32::new(width).unwrap();
         let (mode, pulse, hold) = (terms.mode, Pulse::Clock, Duration::ZERO);
         let config = Config { width, threshold: terms.threshold, hold, beacon, mode, pulse };
@@ -106,6 +124,7 @@ impl World {
             width,
             coordinator: Coordinator::new(CoordinatorSettings::default()),
             config,
+            publishers,
             clients: Vec::new(),
             agenda: BTreeMap::new(),
             order: 0,
@@ -114,6 +133,9 @@ impl World {
             ended: Vec::new(),
             settled: Mono::ZERO,
             loses_announcements: false,
+            mute: None,
+            published: 0,
+            delivered: 0,
         };
         (0..members).for_each(|_| world.enter());
         world
@@ -131,11 +153,13 @@ impl World {
     }
 
     fn core(&self, number: usize) -> Neli {
-        let core = Neli::new(self.now, self.config);
+        let core = Neli::new(self.now, self.config).with_grace(self.terms.grace);
         let life = Life::try_from(format!("g-{number}.1")).unwrap();
         let (group, process) = (GROUP.parse().unwrap(), number as u64);
         let me = Identity { group, life, process, address: None };
-        if self.terms.statement.is_some() { core.handing_over(me, DIRECT) } else { core }
+        let hands_over = self.terms.statement.is_some();
+        let core = if hands_over { core.handing_over(me, DIRECT) } else { core };
+        core.publishing(self.publishers)
     }
 
     fn lucky(&self, worst: Duration) -> Duration {
@@ -198,7 +222,11 @@ impl World {
         if self.clients[client].deaf == Some(message.partition) {
             return;
         }
-        self.clients[client].core.handle_heard(self.now, message);
+        let (now, core) = (self.now, &mut self.clients[client].core);
+        // All clocks agree. The broker stamps a message as it delivers it.
+        let wall = Wall(i64::try_from(now.0 / 1_000_000).unwrap());
+        core.handle_clock(now, wall);
+        core.handle_stamped(now, message, wall);
         self.drain(client);
     }
 
@@ -355,41 +383,5 @@ impl World {
         self.at(self.now + self.terms.silence(), Due::Beat(index));
         self.ask_for_proof(index);
         self.drain(index);
-    }
-
-    /// Carries out the outputs of a core: records claims, and delivers beacons to the members that
-    /// see them.
-    fn drain(&mut self, index: usize) {
-        let mut announces = false;
-        while let Some(event) = self.clients[index].core.poll_event() {
-            match event {
-                Event::Acquired { claim, from, .. } => {
-                    announces = true;
-                    self.acquired.push((from, index, claim.partition));
-                }
-                Event::Ended { claim, .. } => {
-                    self.ended.push((claim.until, index, claim.partition));
-                }
-            }
-        }
-        while let Some(partition) = self.clients[index].core.poll_beacon() {
-            let arrives = self.now + self.lucky(self.terms.first.saturating_sub(LOOK_UP));
-            let lost = announces && self.loses_announcements || self.is_cut(index);
-            let stated = self.clients[index].core.statement(partition).filter(|_| !lost);
-            for (to, statement) in (0..self.clients.len()).zip(stated.iter().cycle()) {
-                let statement = statement.clone();
-                self.at(arrives, Due::Statement { to, statement });
-            }
-            for to in 0..self.clients.len() {
-                let sees = self.clients[to].holds.get(&partition).is_some_and(|s| *s <= self.now);
-                if sees && !self.is_cut(index) {
-                    let sent = (to == index).then_some(self.now);
-                    self.at(arrives, Due::Message { to, message: Heard { partition, sent } });
-                }
-            }
-        }
-        if let Some(at) = self.clients[index].core.poll_timeout() {
-            self.at(at.max(self.now), Due::Core(index));
-        }
     }
 }

@@ -10,7 +10,7 @@ use support::leftovers::{Family, see};
 use support::up::{Up, nothing_is_left};
 use tandem::ids::Life;
 use tandem::live_view::Level;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Mono;
 use tandem::verdict::{Report, Verdict};
 
@@ -31,10 +31,12 @@ fn pause_leader(disk: &BlockingDisk, name: &str) -> Experiment {
 /// Waits until a member is paused: which, and its process.
 fn paused(run: &Running) -> (Life, u32) {
     run.await_facts("a pause in force", |facts| {
-        let in_force = |fact: &&Fact| matches!(fact.what, What::FaultInForce { .. });
+        let in_force = |fact: &&Fact| matches!(fact.what, What::Run(RunEvent::FaultInForce { .. }));
         let life = facts.iter().find(in_force)?.life.clone()?;
         let pid = facts.iter().find_map(|fact| match fact.what {
-            What::Started { pid, .. } if fact.life.as_ref() == Some(&life) => Some(pid),
+            What::Run(RunEvent::Started { pid, .. }) if fact.life.as_ref() == Some(&life) => {
+                Some(pid)
+            }
             _ => None,
         });
         Some((life, pid?))
@@ -59,7 +61,7 @@ fn blocks_in_the_middle(disk: &BlockingDisk, run: &Running) -> Duration {
 
 fn holes(facts: &[Fact]) -> Vec<(Mono, Mono, u64)> {
     let hole = |fact: &Fact| match fact.what {
-        What::Unwritten { from, until, facts } => Some((from, until, facts)),
+        What::Run(RunEvent::Unwritten { from, until, facts }) => Some((from, until, facts)),
         _ => None,
     };
     facts.iter().filter_map(hole).collect()
@@ -82,12 +84,15 @@ fn a_pause_is_healed_in_time_and_waiting_facts_are_written() {
     assert_eq!(holes(&facts), [], "{run}");
     is_whole(&facts);
     let at = |wanted: fn(&What) -> bool| facts.iter().find(|fact| wanted(&fact.what)).unwrap().t;
-    let in_force = at(|what| matches!(what, What::FaultInForce { .. }));
-    let healed = at(|what| matches!(what, What::FaultHealed { .. }));
+    let in_force = at(|what| matches!(what, What::Run(RunEvent::FaultInForce { .. })));
+    let healed = at(|what| matches!(what, What::Run(RunEvent::FaultHealed { .. })));
     let lasted = healed.since(in_force);
     assert!((PAUSED..PAUSED + LATE).contains(&lasted), "{lasted:?}");
     assert!(run.report().reasons.iter().all(|why| !why.contains("disk")), "{run}");
-    assert!(matches!(at(|what| matches!(what, What::Ended { .. })), Mono(1..)), "{run}");
+    assert!(
+        matches!(at(|what| matches!(what, What::Run(RunEvent::Ended { .. }))), Mono(1..)),
+        "{run}"
+    );
 }
 
 #[test]
@@ -101,7 +106,9 @@ fn an_overflow_of_the_queue_is_a_hole_and_makes_the_run_unknown() {
     let facts = run.recording().facts;
     let holes = holes(&facts);
     assert!(!holes.is_empty(), "{run}");
-    let (from, until, lost) = holes[0];
+    // A disk that is slow for a moment may leave a short one before.
+    let (from, until, lost) =
+        holes.iter().copied().max_by_key(|(from, until, _)| until.since(*from)).unwrap();
     assert!(lost > 0 && until.since(from) > BLOCKS / 2, "{holes:?}");
     let report = run.report();
     assert_ne!(report.verdict, Verdict::Pass, "{run}");
@@ -157,7 +164,7 @@ fn kept_up(disk: &BlockingDisk, up: &mut Up) {
     disk.block();
     let began = Mono::now();
     signal_pid(member.pid.unwrap(), Signal::KILL);
-    eventually("a member that lives again", Duration::from_secs(15), || {
+    eventually("a member that lives again", SOON, || {
         let picture = up.status().1?;
         let seats = picture.groups.values().flat_map(|group| group.members.values());
         let reborn = seats.filter(|seat| seat.pid.is_some() && seat.incarnation.0 == 2).count();
@@ -200,12 +207,14 @@ fn a_topology_whose_queue_is_too_small_has_a_hole_and_goes_on() {
     let small = [("TANDEM_TEST_JOURNAL_QUEUE", "60000")];
     let mut up = Up::start_into("-f topologies/duo.yaml", &small, &disk.folder("up"));
     kept_up(&disk, &mut up);
-    let lost = up.status().1.unwrap().journal.lost;
+    let (lost, known) = (up.status().1.unwrap().journal.lost, Mono::now());
     assert!(lost > 0, "{}", up.said());
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    // A disk that is slow for a moment may leave a short one afterwards.
     let holes = holes(&up.recording().facts);
-    assert_eq!(holes.iter().map(|(_, _, facts)| facts).sum::<u64>(), lost, "{holes:?}");
+    let before = holes.iter().filter(|(_, until, _)| *until < known);
+    assert_eq!(before.map(|(_, _, facts)| facts).sum::<u64>(), lost, "{holes:?}");
     let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
     let report: Report = serde_json::from_slice(&again.stdout).unwrap();
     assert_ne!(report.verdict, Verdict::Pass, "{:?}", report.reasons);

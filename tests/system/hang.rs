@@ -29,10 +29,10 @@ sys.stdin.read()
 ";
 
 /// The first thread of a process, held as a debugger holds it; the others run. Dropped, it goes on.
-struct Held(Child);
+pub(super) struct Held(Child);
 
 impl Held {
-    fn thread(pid: u32) -> Self {
+    pub(super) fn thread(pid: u32) -> Self {
         let mut python = Command::new("python3");
         python.args(["-c", HOLD, &pid.to_string()]);
         let mut holder = python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -76,7 +76,7 @@ fn a_loop_that_hangs_for_a_second_is_no_end() {
     up.await_health(Level::Led);
     for _ in 0..3 {
         assert!(up.status().1.is_some(), "{}", up.said());
-        let held = Held::thread(up.pid());
+        let held = Held::thread(up.supervisor());
         std::thread::sleep(Duration::from_secs(1));
         drop(held);
         std::thread::sleep(Duration::from_millis(500));
@@ -91,7 +91,7 @@ fn a_loop_that_hangs_for_a_second_is_no_end() {
 fn a_topology_whose_loop_hangs_is_ended_by_its_guard() {
     let mut up = Up::start("-f topologies/solo.yaml");
     let picture = up.await_health(Level::Led);
-    let held = Held::thread(up.pid());
+    let held = Held::thread(up.supervisor());
     let members = picture.groups.values().flat_map(|group| group.members.values());
     let pids: Vec<u32> = members.filter_map(|member| member.pid).collect();
     assert_eq!(pids.len(), 3);

@@ -15,14 +15,17 @@ use support::experiment::{Experiment, Running, signal_pid};
 use support::leftovers::{
     GONE, claimless, family_in_trial, gone_after_a_kill, is_readable, pausing,
 };
-use tandem::observation::{Outcome, What};
+use tandem::observation::{Outcome, RunEvent, What};
 use tandem::time::Mono;
 use tandem::verdict::Verdict;
 
 /// Waits until a member of the run is stopped.
 fn in_force(run: &Running) {
     run.await_facts("a pause", |facts| {
-        facts.iter().any(|fact| matches!(fact.what, What::FaultInForce { .. })).then_some(())
+        facts
+            .iter()
+            .any(|fact| matches!(fact.what, What::Run(RunEvent::FaultInForce { .. })))
+            .then_some(())
     });
 }
 
@@ -71,7 +74,11 @@ fn a_second_interrupt_ends_it_at_once() {
     family.is_gone_since(asked, &[]);
     assert_eq!(run.code(), Some(130), "{run}");
     // The first may have come to its end before the second.
-    let ended = run.recording().facts.iter().any(|fact| matches!(fact.what, What::Ended { .. }));
+    let ended = run
+        .recording()
+        .facts
+        .iter()
+        .any(|fact| matches!(fact.what, What::Run(RunEvent::Ended { .. })));
     is_readable(&run, &[if ended { 130 } else { 4 }]);
 }
 
@@ -79,16 +86,15 @@ fn a_second_interrupt_ends_it_at_once() {
 fn a_controller_that_is_killed_at_any_instant_leaves_nothing() {
     let seed = Mono::now().0;
     let mut chance = rand_chacha::ChaCha12Rng::seed_from_u64(seed);
-    let mut worst = Duration::ZERO;
     for number in 0..3 {
         // From before the members start to the second trial.
         let wait = Duration::from_millis(chance.random_range(0..9_000));
         eprintln!("instant {number}: {wait:?} (seed {seed})");
-        let took = gone_after_a_kill(wait);
-        eprintln!("nothing was left {took:?} after the signal");
-        worst = worst.max(took);
+        let (took, stalled) = gone_after_a_kill(wait);
+        let shown = format!("nothing was left {took:?} after the signal, stalled for {stalled:?}");
+        eprintln!("{shown}");
+        assert!(took <= GONE + stalled, "late: {shown}");
     }
-    assert!(worst <= GONE, "the worst was gone only {worst:?} after the signal");
 }
 
 /// Kills processes that a run cannot continue without.
@@ -101,7 +107,8 @@ fn is_unknown_without(what: &str) {
     let run = run.finish();
     // Members are asked to leave, and brokers to end, before they are killed.
     let took = family.gone_after(asked, &[]);
-    assert!(took < GONE + Duration::from_secs(5), "it took {took:?}\n{run}");
+    let most = GONE + Duration::from_secs(5) + family.stalled_since(asked);
+    assert!(took < most, "it took {took:?}, of at most {most:?}\n{run}");
     assert_eq!(run.code(), Some(4), "{run}");
     let report = run.report();
     assert_eq!((report.verdict, report.outcome), (Verdict::Unknown, Some(Outcome::Broken)));
@@ -144,7 +151,8 @@ fn a_folder_that_cannot_be_made_is_refused() {
 #[test]
 fn a_full_disk_makes_the_verdict_unknown() {
     // A file that may not grow looks to its writer like a disk that is full.
-    let order = claimless("fault: noop, for: 30s").after("trap '' XFSZ; ulimit -f 600");
+    // It has room for the start of a run on a busy host, and not for the four trials of this one.
+    let order = claimless("fault: noop, for: 30s").after("trap '' XFSZ; ulimit -f 1500");
     let run = order.start();
     let family = family_in_trial(&run);
     let run = run.finish();

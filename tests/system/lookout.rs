@@ -6,7 +6,7 @@ use support::experiment::Experiment;
 use support::facts::{Story, at, plan};
 use tandem::chaos::Lookout;
 use tandem::live::Live;
-use tandem::observation::{Outcome, What};
+use tandem::observation::{Outcome, RunEvent};
 use tandem::verdict::Condition;
 
 /// What a lookout says of a story, looking each 20 ms: when, and in words.
@@ -56,7 +56,7 @@ fn shorter_or_other_stalls_do_not() {
 fn a_stopped_member_does_not_serve_but_still_claims() {
     let stopped = |story: &mut Story| {
         one_dies(story);
-        story.of("p2-1.1", 4_000, What::Stopped);
+        story.of("p2-1.1", 4_000, RunEvent::Stopped);
     };
     assert_eq!(sees("group.p2.gap > 300ms", stopped).unwrap().0, 4_320);
     let twice = |story: &mut Story| {

@@ -1,24 +1,37 @@
 //! Runs, suites and what is kept up, as a user starts them, and what goes wrong beside them.
 
+mod apply;
+mod apply_modes;
 mod blocking_disk;
 mod documented;
 mod duty;
 mod examples;
 mod exec;
+mod fences;
 mod foreign;
 mod guard;
 mod hang;
 mod hold;
 mod leavings;
 mod lookout;
+mod nats;
+mod on_up;
 mod own_membership;
 mod progress;
 mod provision;
 mod reasons;
+mod reported;
 mod revived;
 mod scheduler_postgres;
+mod schedulers;
+mod stamps;
+mod static_members;
+mod stores_tls;
 mod strangers;
 mod suite;
+mod supervised;
 mod suspend;
+mod systemd;
 mod up;
 mod up_report;
+mod zookeeper;

@@ -18,7 +18,7 @@ use tandem::live_view::Level;
 use tandem_member::{Config, Event, Member};
 
 const WIDTH: u32 = 6;
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 
 /// A member in this process, and what the group has given it.
 struct One {

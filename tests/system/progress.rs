@@ -1,14 +1,25 @@
 //! What is said of a run while it goes on: a line a trial, with who was struck and what it cost.
 
-use support::experiment::Experiment;
+use support::experiment::{Experiment, Finished};
+use support::quiet::{is_counted_late, undisturbed};
+
+/// The method of a run whose progress is printed. Nothing where the host made its facts so late
+/// that they were not counted in time: then the lines say less than the journal.
+fn played(text: &str) -> Option<Finished> {
+    let play = || {
+        let run = Experiment::of("kills.yaml", text).with("-f topologies/duo.yaml");
+        run.with("--set defaults.session=500ms").finish()
+    };
+    let is_disturbed = |run: &Finished| is_counted_late(&run.timeline().record);
+    undisturbed(play, is_disturbed, ToString::to_string)
+}
 
 #[test]
 fn each_trial_is_reported_with_its_victims_and_costs() {
     let text = "version: 1\nname: kills\ntrials: 2\nmethod:\n  \
                 - {at: 300ms, fault: kill, target: {leader_of: any, group: p1}}\n  \
                 - {at: 300ms, fault: pause, for: 100ms, target: {member: p2-1}}\n";
-    let run = Experiment::of("kills.yaml", text).with("-f topologies/duo.yaml");
-    let ended = run.with("--set defaults.session=500ms").finish();
+    let Some(ended) = played(text) else { return };
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("trial ")).collect();
     assert_eq!(lines.len(), 2, "{ended}");
     let place = |of: &str| ended.stderr.lines().position(|line| line.starts_with(of));

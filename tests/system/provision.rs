@@ -10,7 +10,8 @@ use rustix::process::Signal;
 use support::alone::Alone;
 use support::experiment::{Experiment, Finished, Running, claimless, eventually, output, tandem};
 use support::leftovers::GONE;
-use tandem::observation::{Outcome, What};
+use support::stalls::Watch;
+use tandem::observation::{Fact, Outcome, RunEvent, What};
 use tandem::time::Mono;
 use tempfile::TempDir;
 
@@ -53,9 +54,21 @@ impl Ground {
 
     /// A run that lasts a second.
     fn run(&self, args: &str) -> Experiment {
+        self.on_it(calm("1s"), args)
+    }
+
+    /// A run in its trial, which goes on until it is ended.
+    fn under_way(&self) -> Running {
+        let run = self.on_it(calm("5m"), "").start();
+        let began = |what: &What| matches!(what, What::Run(RunEvent::TrialBegan { .. }));
+        let in_trial = |facts: &[Fact]| facts.iter().any(|fact| began(&fact.what)).then_some(());
+        run.await_facts("a trial", in_trial);
+        run
+    }
+
+    fn on_it(&self, experiment: Experiment, args: &str) -> Experiment {
         let file = self.topology();
-        let args = format!("-f {} {args}", file.display());
-        calm().in_state(&self.state()).with(&args)
+        experiment.in_state(&self.state()).with(&format!("-f {} {args}", file.display()))
     }
 
     /// What is recorded as created.
@@ -92,8 +105,8 @@ fn both() -> Vec<(String, usize)> {
 }
 
 /// It does nothing, and claims nothing: a host that stalls is no matter of topics.
-fn calm() -> Experiment {
-    Experiment::of("calm.yaml", &claimless("calm").replace("for: 60s", "for: 1s"))
+fn calm(lasts: &str) -> Experiment {
+    Experiment::of("calm.yaml", &claimless("calm").replace("for: 60s", &format!("for: {lasts}")))
 }
 
 /// It came to its end. A host that stalls may have broken its second, which is not asked here.
@@ -101,27 +114,28 @@ fn was_played(run: &Finished) {
     assert_eq!(run.report().outcome, Some(Outcome::Completed), "{run}");
 }
 
-fn await_trial(run: &Running) {
-    let began = |what: &What| matches!(what, What::TrialBegan { .. });
-    run.await_facts("a trial", |facts| facts.iter().any(|fact| began(&fact.what)).then_some(()));
-}
-
 #[test]
 fn a_run_makes_its_topics_and_takes_them_away() {
     let ground = Ground::new();
     ground.broker.create("theirs", 2);
-    let run = ground.run("").start();
-    await_trial(&run);
+    let run = ground.under_way();
     assert_eq!(ground.recorded(), ["ours-1", "ours-2"]);
     for topic in ["ours-1", "ours-2"] {
         let setting = |key| ground.broker.setting(topic, key);
         assert_eq!(setting("message.timestamp.type").as_deref(), Some("LogAppendTime"));
         assert_eq!(setting("retention.ms").as_deref(), Some("60000"));
     }
+    run.signal(Signal::INT);
     let run = run.finish();
+    assert_eq!(run.report().outcome, Some(Outcome::Interrupted), "{run}");
+    let are_gone = |run: &Finished| {
+        assert_eq!(ground.topics(), [("theirs".to_owned(), 2)], "{run}");
+        assert_eq!(ground.recorded(), [""; 0]);
+    };
+    are_gone(&run);
+    let run = ground.run("").finish();
     was_played(&run);
-    assert_eq!(ground.topics(), [("theirs".to_owned(), 2)], "{run}");
-    assert_eq!(ground.recorded(), [""; 0]);
+    are_gone(&run);
 }
 
 #[test]
@@ -201,8 +215,7 @@ fn a_topic_that_cannot_be_recorded_is_not_created() {
 #[test]
 fn topics_of_a_killed_run_are_recorded_and_can_be_removed() {
     let ground = Ground::new();
-    let run = ground.run("").start();
-    await_trial(&run);
+    let run = ground.under_way();
     run.signal(Signal::KILL);
     let run = run.finish();
     assert_eq!(ground.topics(), both(), "{run}");
@@ -218,12 +231,14 @@ fn an_interrupt_is_heard_while_a_cluster_does_not_answer() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     ground.stands_on(&silent.local_addr().unwrap().to_string());
     let run = ground.run("").start();
-    eventually("a client", Duration::from_secs(20), || silent.accept().ok());
-    let asked = Mono::now();
+    eventually("a client", Duration::from_secs(60), || silent.accept().ok());
+    let (watch, asked) = (Watch::begin(), Mono::now());
+    watch.add(run.pid());
     run.signal(Signal::INT);
     let run = run.finish();
     let took = Mono::now().since(asked);
-    assert!(took < GONE, "it took {took:?}: {run}");
+    let stalled = watch.total(asked, Mono::now());
+    assert!(took < GONE + stalled, "it took {took:?}, stalled for {stalled:?}: {run}");
     assert_eq!(run.code(), Some(130), "{run}");
     assert!(run.stderr.contains("interrupted before anything was measured"), "{run}");
 }

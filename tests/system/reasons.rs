@@ -16,11 +16,11 @@ use support::up::Up;
 use support::watched::picture;
 use tandem::live::Live;
 use tandem::live_view::{Event, Happening, Level, Screen, Table, line, summary};
-use tandem::observation::{Outcome, What};
+use tandem::observation::{MemberEvent, Outcome, RunEvent};
 use tandem::time::{Mono, Wall};
 use tandem::verdict::{Report, render};
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 
 /// A topology on a cluster that outlives a run.
 fn far(folder: &std::path::Path, broker: &BrokerProcess) -> PathBuf {
@@ -81,7 +81,7 @@ fn a_lost_cluster_is_reported_with_the_members_that_cannot_reach_it() {
 fn is_known_to_the_doctor(up: &Up, file: &std::path::Path) {
     let said = output(tandem(up.state()).arg("doctor").arg("-f").arg(file));
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    let shows = format!("`tandem status --pid {}` shows it", up.pid());
+    let shows = format!("`tandem status --pid {}` shows it", up.supervisor());
     let own = "has the members of your own `tandem up`";
     assert!(text.contains(own) && text.contains(&shows) && !text.contains("not ours"), "{text}");
     assert_eq!(said.status.code(), Some(0), "{text}");
@@ -106,7 +106,7 @@ fn a_second_run_beside_the_first_names_it() {
     second.args(["up", "--for", "1s", "-f", "topologies/solo.yaml"]);
     let second = output(second.arg("--out").arg(first.state().join("second")));
     let text = String::from_utf8_lossy(&second.stderr).into_owned();
-    let pid = first.pid();
+    let pid = first.supervisor();
     let ways = format!("`tandem status --pid {pid}` shows it, `kill -INT {pid}` ends it");
     let names_it = text.contains("another `tandem up` of solo is running");
     assert!(names_it && text.contains(&ways), "{text}");
@@ -118,8 +118,8 @@ fn a_second_run_beside_the_first_names_it() {
 #[test]
 fn a_refused_connection_is_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    // The port was free a moment ago, and nothing listens there.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // No process listens there: the kernel gives this port to none that asks for any.
+    let free = "127.0.0.1:1";
     let file = folder.path().join("shut.yaml");
     let text = format!(
         "version: 1\nname: shut\nroles: [a]\nclusters: {{c: {{bootstrap: \"{free}\"}}}}\n\
@@ -132,7 +132,8 @@ fn a_refused_connection_is_reported_at_once() {
     assert!(text.contains("Connection refused") && text.contains("within 1s"), "{text}");
     assert_eq!(said.status.code(), Some(1), "{text}");
     let took = Mono::now().since(began);
-    assert!(took < Duration::from_secs(6), "{took:?}: {text}");
+    // Where no answer comes at all, ten seconds are waited.
+    assert!(took < Duration::from_secs(9), "{took:?}: {text}");
 }
 
 #[test]
@@ -177,10 +178,15 @@ fn stalls_and_losses_are_on_every_page() {
     let mut story = Story::default();
     let (cluster, broker) = ("a".parse().unwrap(), "1 at h:1".to_owned());
     story.started("p1-1.1", 1);
-    story.run(1_030, What::Stall { from: at(1_000), until: at(1_030), waited_ns: None });
-    story.run(2_400, What::Stall { from: at(2_000), until: at(2_400), waited_ns: None });
-    story.run(3_000, What::BrokerLost { cluster, broker });
-    story.says("p1-1.1", 3_100, What::Unconnected { why: "Connection \"refused\"".to_owned() });
+    story.run(1_030, RunEvent::Stall { from: at(1_000), until: at(1_030), waited_ns: None });
+    story.run(2_400, RunEvent::Stall { from: at(2_000), until: at(2_400), waited_ns: None });
+    story.run(3_000, RunEvent::BrokerLost { cluster, broker });
+    story.says(
+        "p1-1.1",
+        3_100,
+        MemberEvent::Unconnected { why: "Connection \"refused\"".to_owned() },
+    );
+    story.says("p1-1.1", 3_500, MemberEvent::Refused { why: "versions 1 and 3".to_owned() });
     let (mut live, table) = (Live::new(&plan), Table::new(&plan, Mono::ZERO));
     let mut lines = Vec::new();
     for fact in &story.facts {
@@ -195,11 +201,13 @@ fn stalls_and_losses_are_on_every_page() {
         "stalled ms=400.000",
         "broker_lost cluster=a broker=\"1 at h:1\"",
         "unconnected life=p1-1.1 why=\"Connection \\\"refused\\\"\"",
+        "refused life=p1-1.1 why=\"versions 1 and 3\"",
     ];
     assert_eq!(lines, expected);
     let shown = [
         "broker 1 at h:1 of cluster a: lost for 1.0 s",
         "p1-1 has not reached its brokers for 0.9 s: Connection \"refused\"",
+        "p1-1 left its group 0.5 s ago: versions 1 and 3",
         "host stalled once, for up to 400 ms, last 1.6 s ago",
     ];
     let picture = picture(&table, &live, at(4_000));
@@ -219,14 +227,14 @@ fn unexplained_findings_are_in_the_text_of_a_run() {
     let mut story = Story::default();
     let cluster = || "a".parse().unwrap();
     story.started("p1-1.1", 1).began(100, 1);
-    story.run(1_000, What::Stall { from: at(600), until: at(1_000), waited_ns: None });
-    story.run(1_200, What::BrokerLost { cluster: cluster(), broker: "1 at h:1".to_owned() });
-    story.run(3_200, What::BrokerBack { cluster: cluster(), broker: "1 at h:1".to_owned() });
-    story.says("p1-1.1", 1_300, What::Unconnected { why: "Connection refused".to_owned() });
+    story.run(1_000, RunEvent::Stall { from: at(600), until: at(1_000), waited_ns: None });
+    story.run(1_200, RunEvent::BrokerLost { cluster: cluster(), broker: "1 at h:1".to_owned() });
+    story.run(3_200, RunEvent::BrokerBack { cluster: cluster(), broker: "1 at h:1".to_owned() });
+    story.says("p1-1.1", 1_300, MemberEvent::Unconnected { why: "Connection refused".to_owned() });
     story.asked("p1-2.1", 5_000, "1.k", "partition");
-    story.says("p1-2.1", 5_500, What::Unconnected { why: "expected".to_owned() });
+    story.says("p1-2.1", 5_500, MemberEvent::Unconnected { why: "expected".to_owned() });
     story.ended(9_000, 1);
-    story.run(9_100, What::Ended { how: Outcome::Interrupted, why: None });
+    story.run(9_100, RunEvent::Ended { how: Outcome::Interrupted, why: None });
     let report = Report::compute(&plan, &brief(&plan, 1, &[]), 7, Mono::ZERO, &story.facts);
     let text = render(&report, "out", false);
     assert!(text.starts_with("INTERRUPTED "), "{text}");

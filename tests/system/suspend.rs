@@ -10,7 +10,7 @@ use support::suspended::Sleep;
 use support::up::{Up, nothing_is_left};
 use tandem::ids::{Life, PartitionId, Term, TrialNumber};
 use tandem::live_view::Level;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Interval, Timeline};
 use tandem::verdict::{Report, Tail, Verdict};
@@ -23,7 +23,7 @@ const SOON: Duration = Duration::from_secs(60);
 /// A member serves, and the host sleeps for a minute in between.
 fn slept(story: &mut Story) {
     story.started("p1-1.1", 0).began(1_000, 1).serves("p1-1.1", 0, 1, [500, 5_000]);
-    story.run(65_000, What::Suspended { from: at(5_000), until: at(65_000) });
+    story.run(65_000, RunEvent::Suspended { from: at(5_000), until: at(65_000) });
     story.lapsed("p1-1.1", 65_010, (0, 1), 8_000);
     story.serves("p1-1.1", 0, 2, [65_010, 70_000]);
 }
@@ -57,7 +57,7 @@ fn a_topology_that_is_kept_up_reports_a_suspend_as_well() {
     slept(&mut asleep);
     let verdict_of = |mut story: Story| {
         let trial = TrialNumber(1);
-        story.run(69_000, What::TrialEnded { trial, recovered: None }).completed(70_000);
+        story.run(69_000, RunEvent::TrialEnded { trial, recovered: None }).completed(70_000);
         let timeline = Timeline::compute(&plan, &story.facts);
         let judged = (&plan, &brief(&plan, 1, &[]));
         Report::of_upkeep(judged, (1, Mono::ZERO), &timeline, Tail::Last, Vec::new())
@@ -75,7 +75,7 @@ fn a_suspend_between_trials_says_nothing_about_them() {
     let mut story = Story::default();
     story.started("p1-1.1", 0).serves("p1-1.1", 0, 1, [500, 5_000]);
     story.began(1_000, 1).ended(4_000, 1);
-    story.run(65_000, What::Suspended { from: at(5_000), until: at(65_000) }).completed(65_100);
+    story.run(65_000, RunEvent::Suspended { from: at(5_000), until: at(65_000) }).completed(65_100);
     let report = Report::compute(&plan, &brief(&plan, 1, &[]), 1, Mono::ZERO, &story.facts);
     assert!(report.reasons.iter().all(|why| !why.contains("suspended")), "{:?}", report.reasons);
 }
@@ -86,7 +86,7 @@ fn facts_that_were_not_written_make_a_run_unknown() {
     let mut story = Story::default();
     story.started("p1-1.1", 0).serves("p1-1.1", 0, 1, [500, 5_000]).began(1_000, 1);
     let (from, until) = (at(2_000), at(3_000));
-    story.run(3_000, What::Unwritten { from, until, facts: 12 });
+    story.run(3_000, RunEvent::Unwritten { from, until, facts: 12 });
     story.ended(4_000, 1).completed(4_500);
     let report = Report::compute(&plan, &brief(&plan, 1, &[]), 1, Mono::ZERO, &story.facts);
     assert_eq!(report.verdict, Verdict::Unknown, "{:?}", report.reasons);
@@ -96,13 +96,13 @@ fn facts_that_were_not_written_make_a_run_unknown() {
 }
 
 fn is_suspend(fact: &Fact) -> bool {
-    matches!(fact.what, What::Suspended { .. })
+    matches!(fact.what, What::Run(RunEvent::Suspended { .. }))
 }
 
 /// The suspends that were noted.
 fn suspends(facts: &[Fact]) -> Vec<Interval> {
     let span = |fact: &Fact| match fact.what {
-        What::Suspended { from, until } => Some(Interval::new(from, until)),
+        What::Run(RunEvent::Suspended { from, until }) => Some(Interval::new(from, until)),
         _ => None,
     };
     facts.iter().filter_map(span).collect()
@@ -113,10 +113,10 @@ fn no_claim_outlives(facts: &[Fact], suspend: Interval) {
     let mut claims: BTreeMap<(&Life, PartitionId, Term), Mono> = BTreeMap::new();
     for fact in facts.iter().filter(|fact| fact.t < suspend.from) {
         let Some(life) = &fact.life else { continue };
-        if let What::Claimed { partition, term, until, .. } = &fact.what {
+        if let What::Member(MemberEvent::Claimed { partition, term, until, .. }) = &fact.what {
             claims.insert((life, *partition, *term), *until);
         }
-        if let What::Renewed { claims: all } = &fact.what {
+        if let What::Member(MemberEvent::Renewed { claims: all }) = &fact.what {
             claims.extend(all.iter().map(|one| ((life, one.partition, one.term), one.until)));
         }
     }
@@ -125,12 +125,12 @@ fn no_claim_outlives(facts: &[Fact], suspend: Interval) {
     assert!(led, "no member led at {suspend:?}: {claims:?}, {} facts", facts.len());
     for fact in facts.iter().filter(|fact| fact.t >= suspend.until) {
         let Some(life) = &fact.life else { continue };
-        if let What::Lapsed { partition, term, at, .. } = &fact.what
+        if let What::Member(MemberEvent::Lapsed { partition, term, at, .. }) = &fact.what
             && claims.contains_key(&(life, *partition, *term))
         {
             assert!(*at < suspend.until, "{fact:?}");
         }
-        if let What::Renewed { claims: all } = &fact.what {
+        if let What::Member(MemberEvent::Renewed { claims: all }) = &fact.what {
             let kept = all.iter().any(|it| claims.contains_key(&(life, it.partition, it.term)));
             assert!(!kept, "a claim of before goes on: {fact:?}");
         }
@@ -146,7 +146,7 @@ fn a_run_on_a_host_that_sleeps_for_an_hour_is_unknown() {
     let mut sleep = Sleep::none(order.folder.path());
     let (name, value) = sleep.variable();
     let run = order.set(name, value).start();
-    let began = |fact: &Fact| matches!(fact.what, What::TrialBegan { .. });
+    let began = |fact: &Fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. }));
     run.await_facts("a trial", |facts| {
         (facts.iter().any(began) && was_seen_to_lead(facts)).then_some(())
     });
@@ -169,7 +169,8 @@ fn a_run_on_a_host_that_sleeps_for_an_hour_is_unknown() {
 fn was_seen_to_lead(facts: &[Fact]) -> bool {
     // It may be led again before the controller looks.
     let since = suspends(facts).last().map_or(Mono::ZERO, |last| last.from + HOUR);
-    let mut claims = facts.iter().filter(|fact| matches!(fact.what, What::Claimed { .. }));
+    let mut claims =
+        facts.iter().filter(|fact| matches!(fact.what, What::Member(MemberEvent::Claimed { .. })));
     let Some(claim) = claims.find(|fact| fact.t > since) else { return false };
     facts.iter().any(|fact| fact.t > claim.t + LOOKED)
 }
@@ -184,7 +185,7 @@ fn a_topology_goes_on_after_each_suspend() {
         // What is judged begins once all is led, and is to be on the disk.
         eventually("a trial that is judged", SOON, || {
             let facts = up.recording().facts;
-            let began = |fact: &Fact| matches!(fact.what, What::TrialBegan { .. });
+            let began = |fact: &Fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. }));
             (facts.iter().any(began) && was_seen_to_lead(&facts)).then_some(())
         });
         sleep.sleep(HOUR);

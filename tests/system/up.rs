@@ -10,17 +10,13 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{eventually, output, signal_pid, tandem};
-use support::measured::turn;
-use support::outside::{events_match_the_journal, kill_leader};
-use support::quiet::{NOISE_MAX, await_quiet};
+use support::undone::idle;
 use support::up::{Up, nothing_is_left};
 use tandem::ids::GroupName;
 use tandem::live_view::{Event, Happening, Level};
+use tandem::time::Mono;
 
-const SOON: Duration = Duration::from_secs(30);
-
-/// The longest time from a death until it is reported.
-const REPORTED_WITHIN: Duration = Duration::from_millis(100);
+const SOON: Duration = Duration::from_secs(60);
 
 fn group(name: &str) -> GroupName {
     name.parse().unwrap()
@@ -32,42 +28,9 @@ fn sockets(state: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn each_death_is_reported_at_once_and_gaps_match_the_journal() {
-    let _turn = turn();
-    await_quiet(NOISE_MAX);
-    let mut up = Up::start("-f topologies/duo.yaml --set defaults.session=300ms");
-    up.await_health(Level::Led);
-    let mut follower = up.follow();
-    let names = ["p1", "p2", "p1", "p2", "p1"];
-    let deaths = names.map(|name| kill_leader(&up, &mut follower, &group(name)));
-    let reported_after = deaths.each_ref().map(|death| death.reported_after);
-    assert!(reported_after.iter().all(|after| *after <= REPORTED_WITHIN), "{reported_after:?}");
-    up.await_health(Level::Led);
-    up.signal(Signal::INT);
-    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
-    let (status, events) = follower.finish();
-    assert!(status.success(), "{status}");
-    let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
-    assert!(matches!(events.last().unwrap().what, Happening::Ending { .. }), "{events:#?}");
-    let (gaps, worst) = events_match_the_journal(&up, &events, &deaths);
-    assert!(gaps >= deaths.len(), "{gaps} gaps of {} deaths", deaths.len());
-    eprintln!("{gaps} gaps, the worst {worst:?} off");
-    // The pipe has every event, one per line.
-    let lines = fs::read_to_string(up.out.join("../stdout")).unwrap();
-    assert_eq!(
-        lines,
-        events.iter().map(|it| tandem::live_view::line(it) + "\n").collect::<String>()
-    );
-    let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
-    let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();
-    assert_eq!((report.trials, report.joint.gap.count), (1, 0));
-    nothing_is_left(up.state());
-    assert!(sockets(up.state()).is_empty());
-}
-
-#[test]
 fn status_says_how_it_stands_by_its_exit_code() {
-    let mut up = Up::start("-f topologies/duo.yaml");
+    // The dead stay away for long enough to be missed on a busy host.
+    let mut up = Up::start("-f topologies/duo.yaml --set defaults.restart.after=10s");
     up.await_health(Level::Led);
     assert_eq!(up.status().0, Some(0));
     let picture = up.status().1.unwrap();
@@ -122,7 +85,9 @@ fn one_of_several_must_be_named() {
     let (code, said) = ask(&[]);
     assert_eq!(code, Some(1));
     assert!(said.contains("no `tandem up` of yours is running"), "{said}");
-    let mut duo = Up::start_in("-f topologies/duo.yaml", state.path());
+    // A host that stalls all groups for a moment breaks no promise here.
+    let promise = "-f topologies/duo.yaml --set objective.joint_gap=10s";
+    let mut duo = Up::start_in(promise, state.path());
     let mut solo = Up::start_in("-f topologies/solo.yaml", state.path());
     duo.await_health(Level::Led);
     solo.await_health(Level::Led);
@@ -146,11 +111,13 @@ fn one_of_several_must_be_named() {
     };
     let said = halt(&[]);
     assert!(said.starts_with("nothing is left to halt\n"), "{said}");
-    let kept = format!("process {} still keeps duo up: `tandem halt --all` ends it", duo.pid());
+    let kept =
+        format!("process {} still keeps duo up: `tandem halt --all` ends it", duo.supervisor());
     assert!(said.contains(&kept), "{said}");
     assert_eq!((ask(&["--pid", &duo.pid().to_string()]).0, solo.status().0), (Some(0), Some(0)));
+    let supervisor = solo.supervisor();
     let said = halt(&["--all"]);
-    let ended = format!("controller {} ended when asked", solo.pid());
+    let ended = format!("supervisor {supervisor} ended when asked");
     assert!(said.contains(&ended), "{said}");
     assert_eq!((duo.ends().code(), solo.ends().code()), (Some(0), Some(0)));
     assert!(sockets(state.path()).is_empty());
@@ -165,9 +132,11 @@ fn it_ends_by_itself_or_at_once() {
 
     let mut up = Up::start("-f topologies/solo.yaml");
     let member = up.await_health(Level::Led).groups[&group("p1")].members.clone();
-    // A member that is stopped takes a second of the first request; long enough for another.
+    // A member that is stopped does not leave: the first request takes long enough for another.
+    // Two signals that a process hears at once are one.
+    signal_pid(member.values().find_map(|seat| seat.pid).unwrap(), Signal::STOP);
     up.signal(Signal::INT);
-    std::thread::sleep(Duration::from_millis(20));
+    eventually("the first request", SOON, || up.said().contains("stopping ").then_some(()));
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(130), "{}", up.said());
     nothing_is_left(up.state());
@@ -183,11 +152,19 @@ fn a_stalled_controller_reports_no_gaps_for_its_guards_shutdown() {
     let mut up = Up::start("-f topologies/duo.yaml");
     up.await_health(Level::Led);
     std::thread::sleep(Duration::from_secs(1));
-    up.signal(Signal::STOP);
-    std::thread::sleep(Duration::from_secs(6));
-    up.signal(Signal::CONT);
+    let supervisor = up.supervisor();
+    let stopped = Mono::now();
+    signal_pid(supervisor, Signal::STOP);
+    std::thread::sleep(Duration::from_secs(2));
+    let (code, picture) = up.status();
+    assert_eq!(code, Some(4), "what a silent supervisor keeps up is unknown: {picture:?}");
+    assert!(picture.unwrap().silent_ms.unwrap() > 1_000.0);
+    std::thread::sleep(Duration::from_secs(4));
+    signal_pid(supervisor, Signal::CONT);
     assert_eq!(up.ends().code(), Some(4), "{}", up.said());
-    assert!(up.said().contains("this process did not run for 6."), "{}", up.said());
+    let most = Mono::now().since(stopped) + Duration::from_secs(3);
+    let idle = idle(&up.said());
+    assert!(idle >= Duration::from_secs(6) && idle <= most, "{idle:?} of {most:?}: {}", up.said());
     assert!(up.said().contains(" joint_gaps=0 "), "{}", up.said());
     let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
     let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();
@@ -323,11 +300,18 @@ fn a_client_that_does_not_read_disturbs_no_other() {
 fn the_socket_of_a_dead_process_is_removed() {
     let mut up = Up::start("-f topologies/solo.yaml");
     up.await_health(Level::Led);
+    let supervisor = up.supervisor();
     up.signal(Signal::KILL);
     up.ends();
     assert_eq!(sockets(up.state()).len(), 1, "the socket file remains");
     assert_eq!(up.status().0, Some(1));
     assert!(sockets(up.state()).is_empty());
+    // What it had started goes on, until `halt --all`.
+    let status = output(tandem(up.state()).arg("status"));
+    let said = String::from_utf8_lossy(&status.stderr).into_owned();
+    let expected = format!("process {supervisor} keeps solo up, and no `tandem up` watches it");
+    assert!(said.contains(&expected) && status.status.code() == Some(1), "{said}");
+    assert!(output(tandem(up.state()).args(["halt", "--all"])).status.success());
     nothing_is_left(up.state());
 }
 

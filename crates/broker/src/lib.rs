@@ -15,6 +15,8 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! `README.md` has the clients that are tested, and examples of tests that start a broker.
 
 // Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(

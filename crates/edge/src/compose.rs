@@ -4,9 +4,9 @@
 use bytes::Bytes;
 use kafka_protocol::messages::leave_group_response::MemberResponse;
 use kafka_protocol::messages::{
-    ApiKey, BrokerId, FindCoordinatorResponse, HeartbeatResponse, InitProducerIdResponse,
-    JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, RequestKind, ResponseKind,
-    SyncGroupResponse,
+    ApiKey, BrokerId, ConsumerGroupHeartbeatResponse, FindCoordinatorResponse, HeartbeatResponse,
+    InitProducerIdResponse, JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, RequestKind,
+    ResponseKind, SyncGroupResponse,
 };
 
 use super::compose_topics as topics;
@@ -15,7 +15,7 @@ use super::head::Head;
 use tandem_broker::wire::{Incoming, WireError, encode, number, parse_foreign};
 
 /// The requests that can be answered.
-const ANSWERED: [ApiKey; 12] = [
+const ANSWERED: [ApiKey; 13] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
@@ -28,6 +28,7 @@ const ANSWERED: [ApiKey; 12] = [
     ApiKey::LeaveGroup,
     ApiKey::SyncGroup,
     ApiKey::InitProducerId,
+    ApiKey::ConsumerGroupHeartbeat,
 ];
 
 /// Whether requests of this API can be answered.
@@ -83,6 +84,9 @@ fn answer(version: i16, request: RequestKind, code: i16) -> Option<ResponseKind>
         Req::InitProducerId(_) => {
             Resp::InitProducerId(InitProducerIdResponse::default().with_error_code(code))
         }
+        Req::ConsumerGroupHeartbeat(_) => Resp::ConsumerGroupHeartbeat(
+            ConsumerGroupHeartbeatResponse::default().with_error_code(code).with_member_id(None),
+        ),
         _ => return None,
     })
 }

@@ -210,6 +210,14 @@ number!(
     TrialNumber
 );
 
+impl Term {
+    /// The one that follows.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
 impl PartitionId {
     /// The partition as an index into a list with one entry per partition.
     #[must_use]

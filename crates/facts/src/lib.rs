@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`ids`] | one type for each kind of identifier; a value is always a legal name |
 //! | [`roles`] | the roles of a topology, and the classes of roles on the same partitions |
+//! | [`keys`] | which role a key belongs to: hash slots |
 //! | [`time`] | [`Mono`](time::Mono) measures durations, [`Wall`](time::Wall) is what brokers stamp
 //! |
 //! | [`observation`] | the facts: which life, when, what |
@@ -24,6 +25,7 @@
 )]
 
 pub mod ids;
+pub mod keys;
 pub mod observation;
 pub mod roles;
 pub mod time;

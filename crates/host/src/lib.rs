@@ -1,5 +1,6 @@
 //! What a process needs from its machine: the user at the other end of a connection, the owner of a
-//! file, the limit on descriptors, secrets; and escaping of errors and foreign text for a terminal.
+//! file, the limit on descriptors, the folder for state, secrets; and escaping of errors and
+//! foreign text for a terminal.
 
 // Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
@@ -16,6 +17,7 @@ mod callers;
 mod descriptors;
 mod owner;
 mod peer;
+mod state;
 
 pub mod error;
 pub mod secret;
@@ -25,3 +27,4 @@ pub use callers::{Callers, Refusal, user};
 pub use descriptors::{Descriptors, descriptors, raise_descriptors};
 pub use owner::is_ours_alone;
 pub use peer::holder;
+pub use state::state_home;

@@ -1,11 +1,14 @@
 //! Secrets: where a value is stored, as files write it, and how to read it at the last moment.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Read as _};
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// The longest value that is read from a file: a chain of certificates is far shorter.
+const BYTES_MAX: u64 = 256 << 10;
 
 /// The location of a value that must not be written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +60,9 @@ pub enum SecretError {
         #[source]
         source: io::Error,
     },
+    /// The file is too long for a secret, and is not read to its end.
+    #[error("the file {0} is longer than {BYTES_MAX} bytes")]
+    Long(String),
     /// The value is empty.
     #[error("{0} is empty")]
     Empty(String),
@@ -76,8 +82,13 @@ pub fn fetch(secret: &Secret) -> Result<String, SecretError> {
             (format!("variable {name} of the environment"), value)
         }
         Secret::File(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|source| SecretError::File { path: path.clone(), source })?;
+            let unread = |source| SecretError::File { path: path.clone(), source };
+            let mut text = String::new();
+            let file = std::fs::File::open(path).map_err(unread)?;
+            file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(unread)?;
+            if u64::try_from(text.len()).is_ok_and(|length| length > BYTES_MAX) {
+                return Err(SecretError::Long(path.clone()));
+            }
             let line = text.strip_suffix('\n').unwrap_or(&text);
             let line = line.strip_suffix('\r').unwrap_or(line);
             (format!("the file {path}"), line.to_owned())

@@ -1,14 +1,18 @@
 //! Builds the configuration of a member from names, with defaults that fit each other.
 
+mod mesh;
+
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use tandem_facts::ids::{Incarnation, Life, RoleName};
+use tandem_facts::keys::Slots;
 use tandem_facts::observation::Mode;
 use tandem_facts::roles::Roles;
 use tandem_facts::time::{Mono, Span};
-use tandem_neli::Pulse;
+use tandem_neli::{Pulse, Versions};
 
 use crate::kafka::{Access, Admin, Cluster, Found, MembershipClient, TopicSettings};
 use crate::{Config, Event, JoinError, Member, usual};
@@ -27,12 +31,16 @@ pub struct Builder {
     name: Option<String>,
     incarnation: u32,
     roles: Vec<String>,
+    slots: Option<Slots>,
     mode: Mode,
     pulse: Pulse,
     session: Duration,
     threshold: Option<Duration>,
     hold: Option<Duration>,
     advertise: Option<String>,
+    mesh: mesh::Wanted,
+    fences: Option<PathBuf>,
+    versions: Versions,
 }
 
 impl Builder {
@@ -46,12 +54,16 @@ impl Builder {
             name: None,
             incarnation: 1,
             roles: Vec::new(),
+            slots: None,
             mode: Mode::NonExclusive,
             pulse: Pulse::Clock,
             session: usual::SESSION,
             threshold: None,
             hold: None,
             advertise: None,
+            mesh: mesh::Wanted::default(),
+            fences: None,
+            versions: Versions::OURS,
         }
     }
 
@@ -59,6 +71,13 @@ impl Builder {
     #[must_use]
     pub fn ledger(self, topic: impl Into<String>) -> Self {
         Self { ledger: Some(topic.into()), ..self }
+    }
+
+    /// The versions of the protocol that the member works with, for tests of an upgrade; those of
+    /// this crate by default.
+    #[must_use]
+    pub fn versions(self, versions: Versions) -> Self {
+        Self { versions, ..self }
     }
 
     /// Creates the ledger with so many partitions if it does not exist. Without this the member
@@ -74,6 +93,38 @@ impl Builder {
     #[must_use]
     pub fn roles<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
         Self { roles: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Which role each key belongs to, the same for all members of the group: see
+    /// [`Member::leads_key`].
+    ///
+    /// ```
+    /// # use std::num::NonZeroU32;
+    /// # use std::time::Duration;
+    /// # use tandem_broker::broker::{Broker, BrokerSettings};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let broker = Broker::bind("127.0.0.1:0".parse()?, BrokerSettings::default()).await?;
+    /// # let bootstrap = broker.address().to_string();
+    /// # let mut serving = tokio::task::JoinSet::new();
+    /// # serving.spawn(broker.serve(tokio_util::sync::CancellationToken::new()));
+    /// use tandem_member::{Member, SlotHash, Slots};
+    ///
+    /// let member = Member::builder(bootstrap, "accounts")
+    ///     .create_ledger(NonZeroU32::new(4).ok_or("no partitions")?)
+    ///     .slots(Slots { count: 16_384, hash: SlotHash::Crc16 })
+    ///     .join()?;
+    /// let role = member.role_of("{user1000}.cart").ok_or("no slots")?;
+    /// assert_eq!(member.role_of("{user1000}.orders"), Some(role));
+    /// member.lead(role).begins().await;
+    /// assert!(member.leads_key("{user1000}.cart"));
+    /// # member.leave();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn slots(self, slots: Slots) -> Self {
+        Self { slots: Some(slots), ..self }
     }
 
     /// Where the program offers its service, as other members learn from
@@ -118,6 +169,15 @@ impl Builder {
         Self { mode: Mode::Exclusive, hold: Some(hold), ..self }
     }
 
+    /// The folder in which the members of this host keep the highest [`fence`](crate::Claim::fence)
+    /// of each exclusive group, also of those that they have read of other hosts: by default
+    /// `tandem/fences` in `$XDG_STATE_HOME`, or in `~/.local/state`. It must outlive the host's
+    /// programs: in a container it is in a volume.
+    #[must_use]
+    pub fn fences(self, folder: impl Into<PathBuf>) -> Self {
+        Self { fences: Some(folder.into()), ..self }
+    }
+
     /// One leader for all roles, which loses its claim when it hears no message of its own for half
     /// a session, or for [`threshold`](Self::threshold). The ledger has one partition. With
     /// [`Pulse::Program`] it publishes only while the program calls [`Member::pulse`].
@@ -144,7 +204,8 @@ impl Builder {
     ///
     /// # Errors
     /// A name is not legal, settings contradict each other, the cluster does not answer, the ledger
-    /// does not exist, or the client refuses its configuration.
+    /// does not exist, the members that are there are of a version with which this one does not
+    /// work, or the client refuses its configuration.
     pub fn join(self) -> Result<Member, JoinError> {
         self.join_with(|_, _| {})
     }
@@ -160,7 +221,8 @@ impl Builder {
         let names = self.roles.iter().map(|name| name.parse());
         let roles = Roles::Named(names.collect::<Result<Vec<RoleName>, _>>()?);
         let config = self.config()?;
-        Ok(Member::join(&config, on_event)?.with_roles(roles))
+        Member::fits(&config)?;
+        Ok(Member::join(&config, on_event)?.with_roles(roles).with_slots(self.slots))
     }
 
     /// The configuration that [`join`](Self::join) uses. Asks the cluster, and may create the
@@ -170,6 +232,8 @@ impl Builder {
     /// As [`join`](Self::join).
     pub fn config(&self) -> Result<Config, JoinError> {
         let threshold = self.fitting_threshold()?;
+        let heartbeat = usual::heartbeat(self.session);
+        let mesh = self.links(heartbeat)?;
         let name = self.name.clone().unwrap_or_else(default_name);
         let life = Life { member: name.parse()?, incarnation: Incarnation(self.incarnation) };
         let cluster = Cluster { bootstrap: self.bootstrap.clone(), access: self.access.clone() };
@@ -178,7 +242,6 @@ impl Builder {
         if self.mode == Mode::Fast && width != NonZeroU32::MIN {
             return Err(JoinError::Settings("the ledger of a fast group has one partition"));
         }
-        let heartbeat = usual::heartbeat(self.session);
         let defaults = Config::new(life, cluster, topic, width, self.group.parse()?);
         Ok(Config {
             session: self.session,
@@ -189,10 +252,13 @@ impl Builder {
             hold: self.hold.unwrap_or_default(),
             mode: self.mode,
             pulse: self.pulse,
+            mesh,
             advertise: self.advertise.clone(),
+            versions: self.versions,
+            fences: self.fences.clone().or(defaults.fences),
             membership: match self.mode {
                 Mode::Exclusive => MembershipClient::Own,
-                Mode::NonExclusive | Mode::Fast => defaults.membership,
+                Mode::NonExclusive | Mode::Fast | Mode::ExclusivePaper => defaults.membership,
             },
             ..defaults
         })
@@ -214,7 +280,9 @@ impl Builder {
             Mode::Exclusive if hold > threshold => {
                 Err(JoinError::Settings("the hold must be at most the threshold"))
             }
-            Mode::NonExclusive | Mode::Fast | Mode::Exclusive => Ok(threshold),
+            Mode::NonExclusive | Mode::Fast | Mode::Exclusive | Mode::ExclusivePaper => {
+                Ok(threshold)
+            }
         }
     }
 
@@ -280,7 +348,7 @@ mod tests {
         builder.fitting_threshold().map_err(|error| error.to_string())
     }
 
-    fn new() -> Builder {
+    pub(super) fn new() -> Builder {
         Builder::new("h:1".to_owned(), "g".to_owned())
     }
 

@@ -9,7 +9,7 @@ use tandem_neli::Membership;
 use tandem_neli::membership::Proof;
 
 use crate::Config;
-use crate::kafka::{Consumer, ConsumerSettings, Delivered, KafkaError};
+use crate::kafka::{Consumer, ConsumerSettings, Delivered, GroupProtocol, KafkaError};
 use crate::own_group::OwnGroup;
 
 /// The settings of the consumer; `direct` is the partition that it reads in any case.
@@ -21,7 +21,11 @@ pub(crate) fn consumer_settings(config: &Config, direct: Option<PartitionId>) ->
         session: config.session,
         heartbeat: config.heartbeat,
         wake: config.wake,
-        assignor: config.assignor.clone(),
+        // librdkafka knows no assignor of the brokers, and joins no group then.
+        assignor: match config.protocol {
+            GroupProtocol::Classic => config.assignor.clone(),
+            GroupProtocol::Consumer => "range".to_owned(),
+        },
         direct,
     }
 }
@@ -78,6 +82,13 @@ impl Clients {
         if let Some(own) = &mut self.own {
             own.publishes(since);
             last.for_each(|(partition, at)| own.delivered(at, partition));
+        }
+    }
+
+    /// The ledger was set back, and all claims have ended.
+    pub(crate) fn set_back(&mut self) {
+        if let Some(own) = &mut self.own {
+            own.set_back();
         }
     }
 

@@ -1,6 +1,9 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+mod clock;
+mod company;
 mod leaving;
+mod outputs;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -9,15 +12,17 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use tandem_facts::ids::{ConsumerGroup, Life, PartitionId};
-use tandem_facts::observation::{Horizon, Mode};
+use tandem_facts::observation::Mode;
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
 use tandem_neli::membership::Proof;
-use tandem_neli::mesh::{Order, Process};
-use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Pulse, Statement};
+use tandem_neli::mesh::{Inquest, Order, Process};
+use tandem_neli::{Author, Heard, Identity, Membership, Neli, Pulse, Statement};
+
+use company::Company;
 
 use crate::clients::{Clients, consumer_settings};
 use crate::contact::{Contact, Counters};
-use crate::kafka::{Bell, Consumer, Delivered, Mark, MembershipClient, Producer};
+use crate::kafka::{Bell, Consumer, Delivered, GroupProtocol, MembershipClient, Producer};
 use crate::leaders::Leaders;
 use crate::lives::{Command, Health, Outcome};
 use crate::mesh::Mesh;
@@ -31,10 +36,16 @@ const RENEWAL: Duration = Duration::from_millis(100);
 
 /// An input of the member's loop.
 pub(crate) enum Input {
-    Heard(Heard),
+    /// That of the next message.
+    Offset(PartitionId, i64),
+    /// With the broker's stamp.
+    Heard(Heard, Option<Wall>),
+    /// Its author, if it is of other versions than this member.
+    Author(Author),
     /// With the address of its author's service, if it came with one.
     Stated(Statement, Option<String>),
     Order(Order),
+    Inquest(Inquest),
     Group(Membership),
     /// Those of a generation.
     Fences(i32, BTreeMap<PartitionId, i64>),
@@ -65,15 +76,18 @@ struct State {
     producer: Producer,
     /// The life that marks its beacons, in a mode that needs marks.
     mark: Option<Life>,
-    /// The clock that stamps beacons. Claims depend on monotonic time alone.
+    /// The clock that stamps beacons. Only the paper's exclusive mode lets claims depend on it.
     clock: WallClock,
+    company: Company,
     hold: Duration,
     /// The fences, and the generation to which they belong.
     fences: BTreeMap<PartitionId, i64>,
     fenced: Option<i32>,
+    /// Whether the ledger was set back, and the group does not know it yet.
+    set_back: bool,
     renewed: Mono,
     contact: Contact,
-    /// Whether it publishes on all partitions by the clock.
+    /// Whether it publishes on all partitions by the clock, be it rarely.
     publishes_all: bool,
     /// When the group membership last learned of deliveries.
     passed_on: Mono,
@@ -142,12 +156,19 @@ impl Driver {
             pulse: config.pulse,
         };
         let now = Mono::now();
-        let core = Neli::new(now, protocol);
+        let core = Neli::new(now, protocol).with_grace(config.grace);
+        let core = match config.protocol {
+            GroupProtocol::Classic => core,
+            GroupProtocol::Consumer => core.taking_one_by_one(),
+        };
         let (group, life) = (config.consumer_group.clone(), config.life.clone());
         let address = mesh.as_ref().map(Mesh::address);
         let me = Identity { group, life, process, address };
+        let core = if hands_over(config) { core.handing_over(me, DIRECT) } else { core };
+        let core = core.publishing(config.publishers);
+        let suspects = config.mesh.as_ref().is_some_and(|mesh| mesh.suspect.is_some());
         let member = State {
-            core: if hands_over(config) { core.handing_over(me, DIRECT) } else { core },
+            core: if suspects { core.stating_each_round() } else { core },
             mesh,
             claims,
             health,
@@ -158,11 +179,13 @@ impl Driver {
             producer,
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
             clock: WallClock::TRUE,
+            company: Company::new(now, config),
             hold: config.hold,
             fences: BTreeMap::new(),
             fenced: None,
+            set_back: false,
             renewed: Mono::ZERO,
-            contact: Contact::new(now),
+            contact: Contact::new(now, config.beacon),
             publishes_all: config.mode != Mode::Fast && config.pulse == Pulse::Clock,
             passed_on: Mono::ZERO,
             began: now,
@@ -182,7 +205,7 @@ impl Driver {
 impl State {
     fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) -> Outcome {
         clients.begin();
-        loop {
+        while !self.health.has_halted() {
             let inputs = match commands.try_recv() {
                 // Or the program dropped the member.
                 Ok(Command::Leave) | Err(TryRecvError::Disconnected) => {
@@ -197,24 +220,42 @@ impl State {
                 }
                 Err(TryRecvError::Empty) => self.next(&mut clients),
             };
+            if let Some(misfit) = self.company.refused(Mono::now(), &inputs) {
+                tracing::error!(%misfit, "The member leaves a group with which it does not work.");
+                self.report(Mono::now(), Event::Refused(misfit));
+                self.leave(clients);
+                return Outcome::Refused;
+            }
             let regroups = inputs.iter().any(|input| matches!(input, Input::Group(_)));
             self.take(inputs);
+            if std::mem::take(&mut self.set_back) {
+                clients.set_back();
+                clients.curtailed(Mono::now());
+            }
             if regroups {
                 clients.curtailed(Mono::now());
             }
             self.pass_on_deliveries(&mut clients);
             self.look_at_contact(&clients);
         }
+        Outcome::Halted
     }
 
     /// Hands the inputs to the core, and carries out what it says after each.
     fn take(&mut self, inputs: Vec<Input>) {
         for input in inputs {
             let now = Mono::now();
+            self.look_at_clock(now);
             match input {
-                Input::Heard(heard) => {
+                Input::Offset(partition, offset) => self.look_at_offset(now, partition, offset),
+                // Not one of another ledger than that of its claims.
+                Input::Heard(..) if self.set_back => {}
+                Input::Heard(heard, stamp) => {
                     self.heard += 1;
-                    self.core.handle_heard(now, heard);
+                    match stamp {
+                        Some(stamp) => self.core.handle_stamped(now, heard, stamp),
+                        None => self.core.handle_heard(now, heard),
+                    }
                 }
                 Input::Stated(statement, service) => {
                     if statement.group == self.group {
@@ -222,7 +263,9 @@ impl State {
                     }
                     self.core.handle_statement(now, &statement);
                 }
+                Input::Author(_) => {}
                 Input::Order(order) => self.core.handle_order(now, &order),
+                Input::Inquest(inquest) => self.core.handle_inquest(now, inquest),
                 Input::Group(change) => self.regroup(now, &change),
                 Input::Fences(generation, fences) => {
                     (self.fenced, self.fences) = (Some(generation), fences);
@@ -259,6 +302,7 @@ impl State {
             why: refused.or(first).or(second),
         };
         let now = Mono::now();
+        self.contact.expect(self.core.publishes_each(now));
         if let Some(event) = self.contact.look(now, counters) {
             self.report(now, event);
         }
@@ -269,13 +313,19 @@ impl State {
         let now = Mono::now();
         let due = self.core.poll_timeout().map(|due| due.since(now));
         let heard = clients.heard(now, due.unwrap_or(clients.wake));
+        // Before the group is served again: it may be due to be joined.
+        if self.health.has_halted() {
+            return Vec::new();
+        }
         let mut inputs: Vec<Input> = clients.changes().into_iter().map(Input::Group).collect();
         if self.core.mode().is_exclusive() {
             inputs.extend(self.proof(clients));
         }
         match heard {
-            Ok(Some(Delivered { heard, statement, service })) => {
-                inputs.push(Input::Heard(heard));
+            Ok(Some(Delivered { heard, offset, stamp, author, statement, service })) => {
+                inputs.extend(self.company.met(author));
+                inputs.push(Input::Offset(heard.partition, offset));
+                inputs.push(Input::Heard(heard, stamp));
                 if let (Some(mesh), Some(statement)) = (&self.mesh, &statement) {
                     mesh.ledger(statement.clone());
                 }
@@ -292,6 +342,7 @@ impl State {
             let news = mesh.news();
             inputs.extend(news.stated.into_iter().map(|it| Input::Stated(it, None)));
             inputs.extend(news.orders.into_values().map(Input::Order));
+            inputs.extend(news.inquest.map(Input::Inquest));
         }
         inputs
     }
@@ -308,6 +359,19 @@ impl State {
         }
     }
 
+    /// All claims end if the ledger was set back.
+    fn look_at_offset(&mut self, now: Mono, partition: PartitionId, offset: i64) {
+        if self.core.handle_offset(now, partition, offset) {
+            tracing::warn!(
+                %partition,
+                offset,
+                "The ledger was set back: a message is below one that was there before. All claims \
+                 of the member end."
+            );
+            self.set_back = true;
+        }
+    }
+
     fn regroup(&mut self, now: Mono, change: &Membership) {
         let event = match change.clone() {
             Membership::Assigned(assignment) => Event::Assigned(assignment),
@@ -315,59 +379,10 @@ impl State {
             Membership::Lost(partitions) => Event::Lost(partitions),
         };
         self.report(now, event);
+        // A group that brokers have lost begins to count generations anew, and may come to the
+        // number of the fences that this member has.
+        self.fenced = None;
         self.core.handle_membership(now, change);
-    }
-
-    /// Carries out the outputs of the core.
-    fn drain(&mut self, now: Mono) {
-        while let Some(change) = self.core.poll_event() {
-            let event = match change {
-                Change::Acquired { claim, from, stands_in_for } => {
-                    let Horizon { partition, term, until } = claim;
-                    let fence = self.fences.get(&partition).copied();
-                    Event::Claimed { partition, term, from, until, stands_in_for, fence }
-                }
-                Change::Ended { claim: Horizon { partition, term, until: at }, why } => {
-                    Event::Lapsed { partition, term, at, why }
-                }
-            };
-            self.report(now, event);
-        }
-        self.claims.publish(self.core.claims(), &self.fences);
-        if let Some(mesh) = &mut self.mesh {
-            mesh.own(self.core.statement(DIRECT));
-        }
-        while let Some(partition) = self.core.poll_beacon() {
-            let sent = Mono::now();
-            let stamp = self.clock.read(sent, Wall::now());
-            let statement = self.core.statement(partition);
-            let mark = match &self.mark {
-                Some(life) => Some(Mark::Sent(life, sent)),
-                None => statement.as_ref().map(|it| Mark::Statement(it, self.advertise.as_deref())),
-            };
-            if !self.producer.publish(partition, stamp, mark) {
-                tracing::debug!(%partition, "The producer's queue is full; a beacon is dropped.");
-            }
-        }
-        if now.since(self.renewed) >= RENEWAL {
-            self.renewed = now;
-            let claims: Vec<_> = self.core.claims().collect();
-            if !claims.is_empty() {
-                self.report(now, Event::Renewed(claims));
-            }
-            if !self.clock.is_true() {
-                self.report_clock(now);
-            }
-        }
-    }
-
-    /// Reports the reading of the wall clock, so that a reader of the facts can check it.
-    fn report_clock(&mut self, now: Mono) {
-        let truth = Wall::now();
-        // Read right after the true time, so that the two belong together.
-        let at = Mono::now().max(now);
-        let wall = self.clock.read(at, truth);
-        self.report(at, Event::Clock(wall));
     }
 
     fn report(&mut self, now: Mono, event: Event) {

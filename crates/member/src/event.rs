@@ -3,7 +3,7 @@
 use tandem_facts::ids::{Life, PartitionId, Term};
 use tandem_facts::observation::{Ending, Horizon};
 use tandem_facts::time::{Mono, Wall};
-use tandem_neli::Assignment;
+use tandem_neli::{Assignment, Misfit};
 
 /// An event in the life of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,9 @@ pub enum Event {
     Unconnected(String),
     /// The member reaches its brokers again.
     Connected,
+    /// The member does not work with another one of its group, which was there before it: it leaves
+    /// and ends.
+    Refused(Misfit),
     /// The member has left the group or is trying to, and claims nothing any more.
     Left,
 }

@@ -6,13 +6,15 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use tandem_facts::ids::{NameError, RoleIndex, TopicName};
+use tandem_facts::keys::Slots;
 use tandem_facts::roles::Roles;
 use tandem_facts::time::{Mono, Skew};
+use tandem_neli::Misfit;
 use tokio::sync::broadcast::Sender;
 
 use crate::driver::{OnEvent, hands_over};
 use crate::events::BEHIND_MAX;
-use crate::kafka::KafkaError;
+use crate::kafka::{KafkaError, spoken};
 use crate::lead::{self, Promise};
 use crate::leaders::Leaders;
 use crate::lives::{Command, Health, Lives};
@@ -23,6 +25,8 @@ const COMMANDS_MAX: usize = 16;
 /// The longest time that leaving takes, since closing the client can hang; in addition to what a
 /// promise or the hand-over takes.
 const LEAVE_MAX: Duration = Duration::from_secs(3);
+/// The longest wait for a member that stops without leaving; its thread looks each wake period.
+const HALT_MAX: Duration = Duration::from_secs(1);
 
 /// One member that has joined or is joining. Dropping the handle makes it leave in the background.
 #[derive(Debug)]
@@ -32,6 +36,7 @@ pub struct Member {
     /// How long it may lead on when it leaves.
     leads_on: Duration,
     roles: Roles,
+    slots: Option<Slots>,
     health: Arc<Health>,
     leaders: Arc<Leaders>,
     events: Sender<(Mono, Event)>,
@@ -63,6 +68,9 @@ pub enum JoinError {
         /// The cluster's address.
         cluster: String,
     },
+    /// The members of the group are of a version with which this one does not work.
+    #[error(transparent)]
+    Versions(#[from] Misfit),
     /// The settings contradict each other.
     #[error("{0}")]
     Settings(&'static str),
@@ -140,7 +148,30 @@ impl Member {
         let promise = Promise::of(config);
         let leads_on = if hands_over(config) { config.threshold } else { Duration::ZERO };
         let (roles, gone) = (Roles::Named(Vec::new()), Mutex::new(gone));
-        Ok(Self { claims, promise, leads_on, roles, health, leaders, events, commands, gone })
+        Ok(Self {
+            claims,
+            promise,
+            leads_on,
+            roles,
+            slots: None,
+            health,
+            leaders,
+            events,
+            commands,
+            gone,
+        })
+    }
+
+    /// Asks the ledger whether the members that are there work with one of this configuration.
+    /// Takes at most 2 s.
+    ///
+    /// # Errors
+    /// They do not, or the client refuses its configuration.
+    pub fn fits(config: &Config) -> Result<(), JoinError> {
+        let ours = config.versions;
+        let spoken = spoken(&config.cluster, &config.topic, config.threshold)?;
+        let other = spoken.into_iter().find(|theirs| !ours.works_with(*theirs));
+        other.map_or(Ok(()), |theirs| Err(Misfit { ours, theirs }.into()))
     }
 
     /// A member of the consumer group `group` on the cluster with these bootstrap addresses
@@ -154,6 +185,30 @@ impl Member {
         let mut member = self;
         member.roles = roles;
         member
+    }
+
+    /// The same member, which knows which role each key belongs to.
+    #[must_use]
+    pub fn with_slots(self, slots: Option<Slots>) -> Self {
+        let mut member = self;
+        member.slots = slots;
+        member
+    }
+
+    /// The role of a key, as given by [`Builder::slots`](crate::Builder::slots); none without
+    /// slots. Of a member without named roles, each slot is a role.
+    #[must_use]
+    pub fn role_of(&self, key: impl AsRef<[u8]>) -> Option<RoleIndex> {
+        let slots = self.slots?;
+        let roles = if self.roles.is_empty() { slots.count } else { self.roles.len() };
+        Some(slots.role_of_slot(slots.slot_of(key.as_ref()), roles))
+    }
+
+    /// Whether the member leads the role of a key now, as [`leads`](Self::leads); never without
+    /// slots.
+    #[must_use]
+    pub fn leads_key(&self, key: impl AsRef<[u8]>) -> bool {
+        self.role_of(key).is_some_and(|role| self.leads(role))
     }
 
     /// The role with this name, as given to [`Builder::roles`](crate::Builder::roles).
@@ -261,7 +316,8 @@ impl Member {
 
     /// Says whether the program can do the work of a leader; at first it is taken to be well. A
     /// member whose program is ill leaves its group within the wake period ([`Config::wake`]), so
-    /// that others take over at once, and joins again when it is well, as its next incarnation.
+    /// that others take over at once, and joins again when it is well, as its next incarnation. One
+    /// that hands over leads until another does, if it has heard of another: there is no gap then.
     /// Does not block; the latest word counts.
     pub fn health(&self, well: bool) {
         self.health.set(well);
@@ -309,6 +365,17 @@ impl Member {
         let within = LEAVE_MAX + self.promise.hold() + self.leads_on;
         let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         gone.recv_timeout(within).ok();
+    }
+
+    /// Takes no further part in the group, and does not leave it, as if the process were killed: a
+    /// successor leads a session later at the earliest. For a program whose work does not end with
+    /// its claim. Waits at most 1 s until the member has stopped. With a group membership of
+    /// librdkafka ([`MembershipClient::Library`](crate::kafka::MembershipClient::Library)) the
+    /// member leaves all the same.
+    pub fn halt(&self) {
+        self.health.halt();
+        let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        gone.recv_timeout(HALT_MAX).ok();
     }
 }
 

@@ -84,6 +84,7 @@ mod tests {
             leads: leads.iter().copied().collect(),
             going: false,
             address: None,
+            inquest: tandem_neli::mesh::Inquest::default(),
         }
     }
 

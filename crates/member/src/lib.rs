@@ -41,6 +41,9 @@
 //! time to stop its work sets [`Config::hold`], and [`Member::claim`] then returns promises:
 //! nothing ends a claim before its [`Claim::until`].
 //!
+//! A program that works for keys asks [`Member::leads_key`]: [`Builder::slots`] maps each key to a
+//! role.
+//!
 //! A program that cannot do the work of a leader says so with [`Member::health`]: its roles move at
 //! once, and come back when it is well. [`Member::events`] is what happens to the member, and a
 //! [`Lead`] answers for one role, on any thread.
@@ -48,8 +51,15 @@
 //! A member of a group in the non-exclusive mode knows who leads what it does not lead itself, and
 //! where that member offers its service: [`Member::leader_of`].
 //!
+//! Members that are linked with each other learn of a death within a millisecond and stand in for
+//! the dead, at any session: [`Builder::mesh`].
+//!
 //! A process that starts members, and learns of their deaths, can leave their groups for them with
 //! [`leave_for`]: another member then takes over within two heartbeats, at any session.
+//!
+//! The members of a group may be of several versions of this crate, so that they can be replaced
+//! one after the other: each says in its beacons what it speaks and what it works with. One that
+//! does not work with those that are there is refused, with both [`Versions`].
 //!
 //! | module | holds |
 //! |---|---|
@@ -93,7 +103,8 @@ pub use events::{Events, Next};
 pub use handle::{JoinError, Member};
 pub use lead::{Claim, Deposed, Lead, Placed};
 pub use leaders::Leader;
-pub use mesh::MeshSettings;
-pub use own_group::leave_for;
+pub use mesh::{MeshCertificates, MeshSettings, MeshTrust};
+pub use own_group::{GroupTerms, leave_for, set_group_terms};
+pub use tandem_facts::keys::{SlotHash, Slots};
 pub use tandem_facts::observation::Mode;
-pub use tandem_neli::Pulse;
+pub use tandem_neli::{Misfit, Publishers, Pulse, Versions};

@@ -36,25 +36,41 @@ pub(crate) enum Command {
 pub(crate) enum Outcome {
     /// It was asked to leave.
     Left,
+    /// It was asked to end, and not to leave.
+    Halted,
+    /// It does not work with another member of its group.
+    Refused,
     /// Its program is ill; the member joins again when it is well.
     Ill,
 }
 
-/// Whether the program can do the work of a leader. The latest word counts.
+/// Whether the program can do the work of a leader. The latest word counts, and a halt is the last.
 #[derive(Debug)]
-pub(crate) struct Health(AtomicBool);
+pub(crate) struct Health {
+    well: AtomicBool,
+    halted: AtomicBool,
+}
 
 impl Health {
     pub(crate) const fn new() -> Self {
-        Self(AtomicBool::new(true))
+        Self { well: AtomicBool::new(true), halted: AtomicBool::new(false) }
     }
 
     pub(crate) fn set(&self, well: bool) {
-        self.0.store(well, Ordering::SeqCst);
+        self.well.store(well, Ordering::SeqCst);
     }
 
     pub(crate) fn is_well(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.well.load(Ordering::SeqCst)
+    }
+
+    /// From now on the member sends nothing to its group.
+    pub(crate) fn halt(&self) {
+        self.halted.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn has_halted(&self) -> bool {
+        self.halted.load(Ordering::SeqCst)
     }
 }
 
@@ -81,7 +97,9 @@ impl Lives {
         let mut driver = Some(driver);
         loop {
             match driver.take().map(|driver| driver.live(commands)) {
-                Some((Outcome::Left, rest)) => return Some(rest),
+                Some((Outcome::Left | Outcome::Halted | Outcome::Refused, rest)) => {
+                    return Some(rest);
+                }
                 Some((Outcome::Ill, rest)) => {
                     // If the system refuses a thread, this one waits.
                     let dropped = Builder::new().name("close".to_owned());
@@ -101,6 +119,9 @@ impl Lives {
                 Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => return None,
                 Ok(Command::Clock(_) | Command::Pulse) => continue,
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.health.has_halted() {
+                return None;
             }
             if !self.health.is_well() {
                 wait = LOOK;

@@ -1,5 +1,6 @@
-//! Durations that fit each other, for settings that are not given.
+//! Durations that fit each other, and a folder, for settings that are not given.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tandem_facts::observation::Mode;
@@ -9,6 +10,11 @@ pub const SESSION: Duration = Duration::from_secs(1);
 /// A shorter heartbeat loads the coordinator more than it gains.
 const HEARTBEAT_LEAST: Duration = Duration::from_millis(30);
 const BEACON_MOST: Duration = Duration::from_millis(100);
+/// A shorter silence is no sign of anything.
+pub(crate) const SUSPECT_LEAST: Duration = Duration::from_millis(20);
+/// What brokers add to a takeover: they notice late that a session has expired, answer, and deliver
+/// the first message, twice.
+const BROKERS: Duration = Duration::from_millis(250);
 /// In the exclusive mode a claim ends at least this part of a session before its member can be
 /// expelled: the clocks of two hosts run at different rates, by less than that.
 const MARGIN: u32 = 100;
@@ -20,10 +26,11 @@ pub fn heartbeat(session: Duration) -> Duration {
 }
 
 /// The longest wait in one poll. librdkafka sends heartbeats when its main loop wakes: half the
-/// interval keeps them on time.
+/// interval keeps them on time, and a twentieth is no more than a long interval needs.
 #[must_use]
 pub fn wake(heartbeat: Duration) -> Duration {
-    (heartbeat / 2).clamp(Duration::from_millis(10), Duration::from_millis(50))
+    let most = (heartbeat / 20).max(Duration::from_millis(50));
+    (heartbeat / 2).clamp(Duration::from_millis(10), most)
 }
 
 /// `T`, in the fast mode `Q`.
@@ -33,8 +40,9 @@ pub fn threshold(mode: Mode, session: Duration) -> Duration {
         // A claim outlives the session of a dead member, the rebalance, and the first message of
         // its successor.
         Mode::NonExclusive => session.saturating_mul(3),
-        // A leader that hears nothing knows it before its group gives it up.
-        Mode::Fast => session / 2,
+        // A leader that hears nothing knows it before its group gives it up. The paper's is
+        // "significantly lower" than the session.
+        Mode::Fast | Mode::ExclusivePaper => session / 2,
         Mode::Exclusive => session * 4 / 5,
     }
 }
@@ -45,8 +53,22 @@ pub fn exclusive_threshold_most(session: Duration) -> Duration {
     session.saturating_sub(session / MARGIN)
 }
 
+/// How long a stand-in leads if no newer owner does: a session, and two rebalances, of which each
+/// begins with a heartbeat and two polls.
+#[must_use]
+pub fn stand_in(session: Duration, heartbeat: Duration) -> Duration {
+    session + 2 * (heartbeat + 2 * wake(heartbeat)) + BROKERS
+}
+
 /// `tau`: at least three beacons a threshold, and one each 100 ms.
 #[must_use]
 pub fn beacon(threshold: Duration) -> Duration {
     BEACON_MOST.min(threshold / 3)
+}
+
+/// The folder in which the members of a host keep the highest fence of each exclusive group:
+/// `tandem/fences` in `$XDG_STATE_HOME`, or in `~/.local/state`.
+#[must_use]
+pub fn fences() -> PathBuf {
+    tandem_host::state_home().join("tandem/fences")
 }

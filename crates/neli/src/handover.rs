@@ -20,6 +20,7 @@ use tandem_facts::ids::{ConsumerGroup, Incarnation, Life, MemberId, PartitionId}
 use tandem_facts::observation::{Ending, Mode};
 use tandem_facts::time::Mono;
 
+use crate::mesh::Inquest;
 use crate::{Assignment, Event, Neli, Statement, UNASSIGNED};
 
 /// Who a member is to the others of its group.
@@ -57,9 +58,31 @@ pub(super) struct Handover {
     disbelieves: Mono,
     others: BTreeMap<MemberId, Other>,
     going: bool,
+    inquest: Inquest,
+    /// Whether the member states itself with each round in any case.
+    always: bool,
+    /// Otherwise until when it does, for something has changed.
+    states: Mono,
 }
 
 impl Handover {
+    /// Something has changed that others may have to know.
+    pub(super) fn changed(&mut self, now: Mono) {
+        if !self.always {
+            self.states = now + self.threshold;
+        }
+    }
+
+    /// Whether the member states itself with each round in any case.
+    pub(super) const fn states_always(&mut self, always: bool) {
+        self.always = always;
+    }
+
+    /// Whether the member states itself with a round at `now`, and on this partition.
+    pub(super) fn states(&self, now: Mono, partition: PartitionId) -> bool {
+        partition == self.direct && (self.always || now < self.states)
+    }
+
     pub(super) fn assigned(&mut self, now: Mono, assignment: &Assignment) {
         let Some(generation) = assignment.generation else { return };
         if self.generation.is_some_and(|before| generation < before) {
@@ -81,9 +104,15 @@ impl Handover {
         // The last statements of a former life may be late.
         let mine = (*member == me.member).then_some(me.incarnation);
         let known = self.others.get(member).map(|known| known.incarnation).or(mine);
+        let own = self.generation.unwrap_or(UNASSIGNED);
+        let met = self.others.get(member).is_some_and(|it| it.incarnation == *incarnation);
+        let changed = !met || statement.going || statement.generation != own;
         if known.is_none_or(|known| known <= *incarnation) {
             let other = Other { incarnation: *incarnation, stated: now, going: statement.going };
             self.others.insert(member.clone(), other);
+        }
+        if changed {
+            self.changed(now);
         }
         true
     }
@@ -124,6 +153,9 @@ impl Neli {
             disbelieves: Mono::ZERO,
             others: BTreeMap::new(),
             going: false,
+            inquest: Inquest::default(),
+            always: self.beacons.rounds_of_all() == 1,
+            states: Mono::ZERO,
         });
         self
     }
@@ -139,7 +171,7 @@ impl Neli {
     /// die before the group has assigned it anything, it stands in for them.
     #[must_use]
     pub fn statement(&self, partition: PartitionId) -> Option<Statement> {
-        let Handover { me, generation, going, .. } =
+        let Handover { me, generation, going, inquest, .. } =
             self.handover.as_ref().filter(|it| it.direct == partition)?;
         let leads = |(k, it): (&PartitionId, &crate::Holding)| {
             (it.heard.is_some() && self.vector.claim(*k).is_some()).then_some(*k)
@@ -153,7 +185,17 @@ impl Neli {
             leads: self.held.iter().filter_map(leads).collect(),
             going: *going,
             address: me.address.clone(),
+            inquest: inquest.clone(),
         })
+    }
+
+    /// The mesh asks on the ledger whether members are dead, or answers such questions.
+    pub fn handle_inquest(&mut self, now: Mono, inquest: Inquest) {
+        self.handle_timeout(now);
+        if let Some(handover) = &mut self.handover {
+            handover.inquest = inquest;
+        }
+        self.announce(now);
     }
 
     /// Another member, or this one, stated this.
@@ -187,7 +229,7 @@ impl Neli {
         if let Some(handover) = &mut self.handover {
             handover.going = true;
         }
-        self.announce();
+        self.announce(now);
     }
 
     /// Whether a member that leaves has no reason to lead on: others lead all that it led, or all
@@ -199,8 +241,9 @@ impl Neli {
     }
 
     /// States at once what has changed, even where a beacon has just left.
-    pub(super) fn announce(&mut self) {
-        if let Some(handover) = &self.handover {
+    pub(super) fn announce(&mut self, now: Mono) {
+        if let Some(handover) = &mut self.handover {
+            handover.changed(now);
             self.beacons.announce(handover.direct);
         }
     }

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   group ----- handle_membership ---> +------+ ---- poll_event ----> member
+//!   ledger ---- handle_offset -------> |      |
 //!   ledger ---- handle_heard --------> | Neli | ---- poll_beacon ---> ledger
 //!   clock ----- handle_timeout ------> |      | ---- poll_timeout --> clock
 //!   members --- handle_statement ----> |      | ---- statement -----> members
 //!   mesh ------ handle_order --------> |      |
+//!   mesh ------ handle_inquest ------> |      |
 //!   caller ---- handle_leave --------> +------+ ---- leads ---------> caller
 //! ```
 //!
@@ -28,6 +30,11 @@
 //! it sent what last proved that its group counts it in ([`membership::Proof`]). With `T` below the
 //! session, no other member can hold the partition meanwhile. A revocation ends the claim after
 //! `hold`, for so long a promise to a program may last.
+//!
+//! In every mode all claims end where the offset of a message is below one that was there before:
+//! `set_back.rs`.
+//!
+//! The mode [`Mode::ExclusivePaper`] follows the paper, in `stamps.rs`.
 
 // Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
@@ -47,9 +54,13 @@ mod event;
 mod handover;
 pub mod membership;
 pub mod mesh;
+mod publishers;
+mod set_back;
+mod stamps;
 mod stand_in;
 mod statement;
 mod vector;
+mod versions;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU32;
@@ -59,8 +70,12 @@ use beacon::Beacons;
 pub use event::{Assignment, Event, Heard, Membership, Pulse};
 use handover::Handover;
 pub use handover::Identity;
+pub use publishers::Publishers;
+use set_back::Offsets;
+use stamps::{Stamped, Stamps};
 pub use statement::{Statement, UNASSIGNED};
 use vector::Vector;
+pub use versions::{Author, Misfit, Versions};
 
 use tandem_facts::ids::PartitionId;
 use tandem_facts::observation::{Ending, Horizon, Mode};
@@ -78,7 +93,7 @@ pub struct Config {
     /// else have the partition meanwhile ([`membership::GroupConfig::hold`]).
     pub hold: Duration,
     /// `tau`: the interval at which the member publishes a beacon on every partition, in the fast
-    /// mode on those that it holds.
+    /// mode on those that it holds, with [`Publishers::Owners`] on those that it owns.
     pub beacon: Duration,
     /// When a claim holds and what ends it.
     pub mode: Mode,
@@ -92,6 +107,8 @@ struct Holding {
     since: Mono,
     /// When the member last heard a message on it.
     heard: Option<Mono>,
+    /// In the paper's exclusive mode: what the brokers' stamps say of it.
+    stamped: Option<Stamped>,
 }
 
 /// One member of a group.
@@ -103,12 +120,16 @@ pub struct Neli {
     /// The instant before the member sent what last proved its membership.
     proof: Option<Mono>,
     vector: Vector,
+    offsets: Offsets,
     beacons: Beacons,
     handover: Option<Handover>,
+    stamps: Stamps,
     /// What it claims as a stand-in, and was not assigned since.
     stand_ins: BTreeSet<PartitionId>,
     events: VecDeque<Event>,
     gone: bool,
+    /// Whether its group takes partitions one by one.
+    takes_one_by_one: bool,
 }
 
 impl Neli {
@@ -121,12 +142,22 @@ impl Neli {
             proof: None,
             held: BTreeMap::new(),
             vector: Vector::new(config.width, config.threshold),
+            offsets: Offsets::new(),
             beacons: Beacons::new(now, &config),
             handover: None,
+            stamps: Stamps::default(),
             stand_ins: BTreeSet::new(),
             events: VecDeque::new(),
             gone: false,
+            takes_one_by_one: false,
         }
+    }
+
+    /// The same in a group of the newer protocol ([`membership::ConsumerMember`]). It takes each
+    /// partition by a revocation of its own, so an assignment ends no claim on what it repeats.
+    #[must_use]
+    pub fn taking_one_by_one(self) -> Self {
+        Self { takes_one_by_one: true, ..self }
     }
 
     /// A message reached this member.
@@ -152,12 +183,14 @@ impl Neli {
                 sent.filter(|&sent| sent <= now && since.is_some_and(|since| since <= sent))
             }
             Mode::Exclusive => self.proof.filter(|_| holds),
+            // Only a broker's stamp counts: `handle_stamped`.
+            Mode::ExclusivePaper => None,
         };
         if let Some(at) = at {
             self.claim(now, partition, at);
         }
         if anew {
-            self.announce();
+            self.announce(now);
         }
     }
 
@@ -166,6 +199,9 @@ impl Neli {
         self.handle_timeout(now);
         // It belongs to the generation before.
         self.proof = None;
+        if let Some(handover) = &mut self.handover {
+            handover.changed(now);
+        }
         match change {
             Membership::Assigned(assignment) => {
                 if let Some(handover) = &mut self.handover {
@@ -184,7 +220,7 @@ impl Neli {
     /// All that the member holds from now on.
     fn assigned(&mut self, now: Mono, partitions: &[PartitionId]) {
         // A proof of the generation before says nothing about this one.
-        let anew = self.mode == Mode::Exclusive;
+        let anew = self.mode == Mode::Exclusive && !self.takes_one_by_one;
         let gone = self.held.keys().copied().filter(|held| anew || !partitions.contains(held));
         let gone: Vec<PartitionId> = gone.collect();
         self.given_up(now, &gone);
@@ -192,7 +228,7 @@ impl Neli {
             if self.held.contains_key(&partition) || self.gone {
                 continue;
             }
-            self.held.insert(partition, Holding { since: now, heard: None });
+            self.held.insert(partition, Holding { since: now, heard: None, stamped: None });
             if self.mode == Mode::Fast {
                 self.claim(now, partition, now);
             }
@@ -200,6 +236,7 @@ impl Neli {
         // The new owner needs a message on the partition now.
         let direct = self.handover.as_ref().map(|it| it.direct);
         self.beacons.hasten(now, partitions, direct);
+        self.publish(now);
     }
 
     /// The member no longer holds these.
@@ -215,8 +252,15 @@ impl Neli {
 
     /// The group has counted this member in, in the generation of its assignment, at `since` or
     /// later; none once a rebalance begins. Only the exclusive mode asks for that.
+    ///
+    /// Under the newer protocol there is none where the session is shorter than the member relied
+    /// on: its claims end after `hold`.
     pub fn handle_proof(&mut self, now: Mono, since: Option<Mono>) {
         self.handle_timeout(now);
+        if since.is_none() && self.takes_one_by_one && self.mode == Mode::Exclusive {
+            self.vector.curtail(now + self.hold, |_| true);
+            self.expire(now);
+        }
         if self.proof == since {
             return;
         }
@@ -267,7 +311,8 @@ impl Neli {
     /// Time has passed: claims that have lapsed end, beacons that are due become ready.
     pub fn handle_timeout(&mut self, now: Mono) {
         self.expire(now);
-        self.beacons.advance(now);
+        self.follow_stamps(now);
+        self.publish(now);
     }
 
     /// The member leaves: it claims nothing more and publishes nothing. Its claims end now, in the
@@ -292,7 +337,7 @@ impl Neli {
     #[must_use]
     pub fn poll_beacon(&mut self) -> Option<PartitionId> {
         match self.mode {
-            Mode::NonExclusive | Mode::Exclusive => self.beacons.poll(),
+            Mode::NonExclusive | Mode::Exclusive | Mode::ExclusivePaper => self.beacons.poll(),
             Mode::Fast => {
                 let held = &self.held;
                 std::iter::from_fn(|| self.beacons.poll()).find(|it| held.contains_key(it))
@@ -309,7 +354,8 @@ impl Neli {
     /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Mono> {
-        [self.vector.next_lapse(), self.beacons.next()].into_iter().flatten().min()
+        let dues = [self.vector.next_lapse(), self.beacons.next(), self.next_grace()];
+        dues.into_iter().flatten().min()
     }
 
     /// Whether this member leads `partition` at `now`, even if events of earlier instants say

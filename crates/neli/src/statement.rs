@@ -2,14 +2,15 @@
 //!
 //! Bytes: a version (16 bits), flags (16 bits: 1, it goes), the generation (32 bits), the process
 //! (64 bits), the group, the life, where it listens (16-bit lengths; empty where nowhere), and two
-//! bitmaps of partitions (32-bit lengths): held, and led. Numbers are big-endian. Later versions
-//! only add fields at the end.
+//! bitmaps of partitions (32-bit lengths): held, and led; then, if there are any, questions and
+//! answers ([`Inquest`]). Numbers are big-endian. Later versions only add fields at the end.
 
 use std::collections::BTreeSet;
 
 use tandem_facts::ids::{ConsumerGroup, Life, PartitionId};
 
 use crate::bytes::{Reader, Writer};
+use crate::mesh::Inquest;
 
 const VERSION: i16 = 1;
 const GOING: i16 = 1;
@@ -36,6 +37,8 @@ pub struct Statement {
     pub going: bool,
     /// Where it accepts connections of the others, as `host:port`.
     pub address: Option<String>,
+    /// Whom it takes for dead, and who takes it for dead.
+    pub inquest: Inquest,
 }
 
 impl Statement {
@@ -52,6 +55,9 @@ impl Statement {
         to.string(self.address.as_deref().unwrap_or_default());
         to.bitmap(&self.holds);
         to.bitmap(&self.leads);
+        if !self.inquest.is_empty() {
+            self.inquest.encode(&mut to);
+        }
         to.finish()
     }
 
@@ -66,7 +72,9 @@ impl Statement {
         let life = from.string()?.try_into().ok()?;
         let address = Some(from.string()?).filter(|address| !address.is_empty());
         let (holds, leads) = (from.bitmap()?, from.bitmap()?);
+        // What another version has there asks and answers nothing.
+        let inquest = Inquest::decode(&mut from).unwrap_or_default();
         let going = flags & GOING != 0;
-        Some(Self { group, life, process, generation, holds, leads, going, address })
+        Some(Self { group, life, process, generation, holds, leads, going, address, inquest })
     }
 }

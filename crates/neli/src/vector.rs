@@ -78,6 +78,11 @@ impl Vector {
         entry.until.take().map(|_| Horizon { partition, term: entry.term, until: now })
     }
 
+    /// The number of partitions.
+    pub(super) fn width(&self) -> u32 {
+        u32::try_from(self.entries.len()).unwrap_or(u32::MAX)
+    }
+
     pub(super) const fn threshold(&self) -> Duration {
         self.threshold
     }

@@ -9,11 +9,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{AnyFault, Fault, Targets, Word, Written, written};
+use crate::chaos::cost::{Cost, Hit};
 use crate::chaos::words::Ppm;
 use crate::chaos::{Injection, Target};
 use crate::observation::FaultClass;
 use crate::time::{Skew, Span};
-use crate::topology::Plan;
+use crate::topology::{Mode, Plan};
 use crate::yaml::Problem;
 
 pub(super) const WORD: Word = Word {
@@ -60,7 +61,8 @@ pub struct Clock {
     lasts: Span,
 }
 
-/// Claims use monotonic time, so a wrong wall clock costs nothing.
+/// Claims use monotonic time, so a wrong wall clock costs nothing: but in the paper's exclusive
+/// mode, where messages are too old for a clock that is ahead, until it is right.
 impl Fault for Clock {
     fn describe(&self) -> String {
         format!("the wall clock is {}, for {}", described(self.skew), self.lasts)
@@ -72,6 +74,15 @@ impl Fault for Clock {
 
     fn lasts(&self) -> Option<Duration> {
         Some(self.lasts.get())
+    }
+
+    fn cost(&self, hit: &Hit<'_>) -> Cost {
+        let ahead = self.skew.ahead_ns > 0 || self.skew.drift_ppm > 0;
+        if hit.group.pace.mode != Mode::ExclusivePaper || !ahead {
+            return Cost::default();
+        }
+        let age = hit.terms().map_or(Duration::ZERO, |terms| terms.age + terms.clock);
+        Cost { gap: self.lasts.get() + age, ..Cost::default() }
     }
 
     fn injection(&self) -> Box<dyn Injection> {

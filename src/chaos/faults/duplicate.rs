@@ -1,6 +1,6 @@
 //! `duplicate`: starts a member a second time. Both processes have the same name and `client.id`,
-//! and neither knows of the other. The broker treats the second as one more member, because no
-//! member here uses static membership, where it would fence the older instance.
+//! and neither knows of the other. The broker treats the second as one more member, because
+//! both are dynamic. Two processes of one static member throw each other out: `fits` refuses that.
 //!
 //! The journal records the second process as the member's next life, so simultaneous claims of the
 //! two count as an overlap like any other. The heal stops the second process, and kills it if it

@@ -1,6 +1,8 @@
 //! What `partition`, `slow` and `protocol` have in common: an edge drops, holds, delays or answers
 //! the traffic between members and brokers.
 
+mod members;
+mod ordered;
 pub(super) mod shell;
 
 use std::collections::BTreeSet;
@@ -21,6 +23,7 @@ use crate::time::Span;
 use crate::topology::{Address, Bounds, Mode, Plan, PlannedGroup, RECONNECT};
 use crate::wire::{COORDINATOR, DATA, FETCH, api_name};
 use crate::yaml::Problem;
+use members::Members;
 
 /// What `doctor` says of a machine that can inject these.
 pub(super) const ABLE: &str = "edges can stand between members and brokers";
@@ -113,10 +116,33 @@ impl Network {
         Ok(Self { lasts, from, direction, apis: fields.apis.map(|apis| apis.0), effect })
     }
 
+    /// Whether it loses all traffic, which it also does to members that have no edges.
+    pub(in crate::chaos) fn is_plain(&self) -> bool {
+        let cut = Self::cut(self.lasts);
+        *self == cut
+    }
+
     /// Drops all bytes in both directions for this long.
     pub(super) fn cut(lasts: Span) -> Self {
         let (from, direction) = (Far::Cluster(None), Direction::Both);
         Self { lasts, from, direction, apis: None, effect: Effect::Drop }
+    }
+
+    /// What happens to what it hits.
+    fn becomes(&self) -> String {
+        match &self.effect {
+            Effect::Drop => "is lost".to_owned(),
+            Effect::Stall => "is held back".to_owned(),
+            Effect::Reset => "ends with a reset of its connection".to_owned(),
+            Effect::Slow { delay, jitter, bytes_per_second } => {
+                let late = (!delay.get().is_zero() || !jitter.get().is_zero())
+                    .then(|| format!("is late by {delay} to {}", Span(delay.get() + jitter.get())));
+                let rate = bytes_per_second.map(|rate| format!("passes at {rate} B/s"));
+                let both: Vec<String> = late.into_iter().chain(rate).collect();
+                both.join(" and ")
+            }
+            Effect::Answer { code } => format!("is answered with Kafka's error {code}"),
+        }
     }
 
     /// The cost of the two isolations that have a bound: members that cannot reach any broker, or
@@ -194,24 +220,32 @@ impl Fault for Network {
             names.join(", ")
         });
         let what = apis.as_deref().unwrap_or("the traffic between members and brokers");
-        let becomes = match &self.effect {
-            Effect::Drop => "is lost".to_owned(),
-            Effect::Stall => "is held back".to_owned(),
-            Effect::Reset => "ends with a reset of its connection".to_owned(),
-            Effect::Slow { delay, jitter, bytes_per_second } => {
-                let late = (!delay.get().is_zero() || !jitter.get().is_zero())
-                    .then(|| format!("is late by {delay} to {}", Span(delay.get() + jitter.get())));
-                let rate = bytes_per_second.map(|rate| format!("passes at {rate} B/s"));
-                let both: Vec<String> = late.into_iter().chain(rate).collect();
-                both.join(" and ")
-            }
-            Effect::Answer { code } => format!("is answered with Kafka's error {code}"),
-        };
-        format!("{what} {becomes}, for {}", self.lasts)
+        format!("{what} {}, for {}", self.becomes(), self.lasts)
     }
 
-    fn describe_undo(&self, _: Option<&Target>, _: &Plan) -> String {
-        "the edges let everything pass again".to_owned()
+    fn describe_for(&self, target: Option<&Target>, plan: &Plan) -> String {
+        let lasts = self.lasts;
+        match members::among(target, plan) {
+            Members::All => {
+                let becomes = self.becomes();
+                format!("all between its victims and the other members {becomes}, for {lasts}")
+            }
+            Members::Some(names) => {
+                let first = self.describe();
+                format!("{first}; in {names}, so is all between its victims and the other members")
+            }
+            Members::None => self.describe(),
+        }
+    }
+
+    fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String {
+        match members::undoing(target, plan) {
+            Members::All => "the members let everything pass again".to_owned(),
+            Members::Some(names) => {
+                format!("the edges and the members of {names} let everything pass again")
+            }
+            Members::None => "the edges let everything pass again".to_owned(),
+        }
     }
 
     fn lasts(&self) -> Option<Duration> {

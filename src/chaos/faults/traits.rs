@@ -14,6 +14,11 @@ pub trait Fault: Debug {
     /// A sentence that describes the fault.
     fn describe(&self) -> String;
 
+    /// The same, for a step with this target.
+    fn describe_for(&self, _: Option<&Target>, _: &Plan) -> String {
+        self.describe()
+    }
+
     /// How the fault is undone, for a step with this target.
     fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String;
 

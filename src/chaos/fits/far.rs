@@ -1,9 +1,9 @@
 //! Whether the brokers that a network fault names exist, and whether its victims connect to them.
 
-use super::{no_cluster, no_group, role_fits};
+use super::{no_cluster, no_group, role_fits, without_brokers};
 use crate::chaos::{Far, Network, Target};
 use crate::ids::{ClusterName, GroupName};
-use crate::topology::{Address, Edges, Plan};
+use crate::topology::{Address, Edges, Plan, PlannedGroup};
 use crate::yaml::{Cursor, Problem};
 
 /// The problems of this fault with this target on this plan.
@@ -13,12 +13,16 @@ pub(super) fn fits(
     plan: &Plan,
     step: Cursor<'_>,
 ) -> Vec<Problem> {
+    if let Some(problem) = without_brokers::unreached(network, target, plan, step) {
+        return vec![problem];
+    }
     let mut problems = Vec::new();
     let place = step.key("from");
     match &network.from {
         Far::Cluster(None) | Far::Coordinator(None) => {}
         Far::Cluster(Some(cluster)) => {
-            if plan.groups.values().any(|group| group.cluster == *cluster) {
+            let on = |group: &PlannedGroup| group.cluster == *cluster && !plan.elects_alone(group);
+            if plan.groups.values().any(on) {
                 problems.extend(elsewhere(cluster, target, plan, place.key("cluster")));
             } else {
                 problems.push(no_cluster(cluster, plan, place.key("cluster")));
@@ -88,7 +92,9 @@ fn speakable(plan: &Plan, step: Cursor<'_>) -> Option<Problem> {
     let address = plan.clusters.get(name).map(|cluster| &cluster.address);
     let hint = match address {
         Some(Address::Etcd(_)) => "edges speak Kafka; a step `exec` can cut etcd off",
-        Some(Address::Embedded | Address::Bootstrap(_)) | None => {
+        Some(Address::Nats(_)) => "edges speak Kafka; a step `exec` can cut NATS off",
+        Some(Address::ZooKeeper(_)) => "edges speak Kafka; a step `exec` can cut ZooKeeper off",
+        Some(Address::Embedded | Address::Bootstrap(_) | Address::Members(_)) | None => {
             "use PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."
         }
     };

@@ -80,11 +80,26 @@ impl Child {
     }
 
     fn last_words(&self) -> String {
-        let text = fs::read_to_string(&self.stderr).unwrap_or_default();
-        let milestone = |line: &&str| line.starts_with("starting ") || line.trim().is_empty();
-        let words: Vec<&str> = text.lines().filter(|line| !milestone(line)).collect();
-        words.join(" ").chars().take(WHY_MOST).collect()
+        sentence(&fs::read_to_string(&self.stderr).unwrap_or_default())
     }
+}
+
+/// What a run that could not start says last on standard error: after its progress and its log.
+fn sentence(text: &str) -> String {
+    let progress = ["starting ", "stopping ", "trial ", "not in this folder"];
+    let other =
+        |line: &str| is_logged(line) || progress.iter().any(|begin| line.starts_with(begin));
+    let last: Vec<&str> = text.lines().rev().take_while(|line| !other(line)).collect();
+    let words: Vec<&str> =
+        last.into_iter().rev().map(str::trim).filter(|it| !it.is_empty()).collect();
+    words.join(" ").chars().take(WHY_MOST).collect()
+}
+
+/// Whether a line is of the log: it begins with a time and a level.
+fn is_logged(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let time = words.next().is_some_and(|word| word.parse::<jiff::Timestamp>().is_ok());
+    time && words.next().is_some_and(|word| word.parse::<tracing::Level>().is_ok())
 }
 
 /// The signals that end a suite.
@@ -140,4 +155,22 @@ fn interrupt(child: Option<u32>) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+
+    #[test]
+    fn the_sentence_of_a_run_that_could_not_start_is_neither_progress_nor_log() {
+        let text = "not in this folder, so shipped files are used: shipped:/topologies/duo.yaml\n\
+                    starting members\n\
+                    2026-11-25T08:08:16.272971Z ERROR librdkafka: [thrd:h:1]: failed\n\
+                    2026-11-25T08:08:16.273000Z  WARN It may take longer.\n\
+                    cluster a cannot be used: cannot connect to h:1\n\
+                    cluster b cannot be used\n";
+        let wanted = "cluster a cannot be used: cannot connect to h:1 cluster b cannot be used";
+        assert_eq!(sentence(text), wanted);
+        assert_eq!(sentence("starting members\n"), "");
+    }
 }

@@ -25,6 +25,9 @@ const ORDER: [Exit; 7] = [
     Exit::Pass,
 ];
 
+/// The most reasons of a run in the text.
+const REASONS_MAX: usize = 3;
+
 /// The result of one run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Row {
@@ -145,6 +148,22 @@ impl Row {
         row
     }
 
+    /// The reasons for an outcome other than pass, as a run prints them; that of an interrupted run
+    /// explains the others.
+    fn reasons_shown(&self) -> Vec<String> {
+        let most = match self.code {
+            Some(Exit::Pass) => return Vec::new(),
+            Some(Exit::Interrupted) => 1,
+            Some(_) | None => REASONS_MAX,
+        };
+        let mut shown: Vec<String> = self.reasons.iter().take(most).cloned().collect();
+        let more = self.reasons.len().saturating_sub(REASONS_MAX);
+        if more > 0 && most == REASONS_MAX {
+            shown.push(format!("and {more} more: see suite.json"));
+        }
+        shown
+    }
+
     /// The experiment and the topology.
     fn name(&self) -> String {
         let on = self.topology.as_ref().map_or_else(String::new, |path| format!(" on {path}"));
@@ -243,12 +262,40 @@ impl fmt::Display for Summary {
                 "{name:<width$}  {:<12}{trials:>6}{joint:>12}{gap:>15}{took:>9}",
                 row.outcome
             )?;
-            for why in row.reasons.iter().filter(|_| row.code != Some(Exit::Pass)) {
+            for why in row.reasons_shown() {
                 writeln!(f, "  {why}")?;
             }
         }
         let passed = self.runs.iter().filter(|row| row.code == Some(Exit::Pass)).count();
         let all = self.runs.len();
         writeln!(f, "\n{passed} of {all} passed: exit code {}", self.code.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_run_shows_its_first_reasons_and_an_interrupted_one_only_that() {
+        let item = Item {
+            experiment: PathBuf::from("a.yaml"),
+            topology: None,
+            planned: None,
+            trials: None,
+            seed: None,
+            unable: None,
+        };
+        let row = |code: Exit, count: usize| Row {
+            code: Some(code),
+            reasons: (1..=count).map(|number| format!("reason {number}")).collect(),
+            ..Row::unplayed(&item)
+        };
+        assert_eq!(row(Exit::Interrupted, 9).reasons_shown(), ["reason 1"]);
+        assert_eq!(row(Exit::Fail, 3).reasons_shown(), ["reason 1", "reason 2", "reason 3"]);
+        assert_eq!(row(Exit::Fail, 5).reasons_shown()[3], "and 2 more: see suite.json");
+        assert!(row(Exit::Pass, 1).reasons_shown().is_empty());
     }
 }

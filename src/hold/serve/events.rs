@@ -41,7 +41,9 @@ fn body(holder: &Holder, next: Next) -> Option<EventBody> {
             Event::Unconnected(error) => Some(EventBody::Unconnected(Problem { error })),
             Event::Connected => Some(EventBody::Connected {}),
             Event::Left => Some(EventBody::Left {}),
-            Event::Assigned(_)
+            // The member leaves, which is told, and the process ends.
+            Event::Refused(_)
+            | Event::Assigned(_)
             | Event::Revoked(_)
             | Event::Lost(_)
             | Event::Renewed(_)

@@ -29,6 +29,18 @@ pub fn openapi() -> Value {
             "404": answer("The topology has no such role.", &problem),
         },
     });
+    let key = json!({
+        "operationId": "key",
+        "summary": "Whether the member leads the role of a key, and for how long",
+        "parameters": [{
+            "name": "key", "in": "path", "required": true, "schema": {"type": "string"}
+        }],
+        "responses": {
+            "200": answer("The member leads the role of the key.", &leading),
+            "409": answer("The member does not lead the role of the key.", &not_leading),
+            "404": answer("The topology has no slots.", &problem),
+        },
+    });
     let events = json!({
         "operationId": "events",
         "summary": "What happens to the member, as server-sent events",
@@ -54,6 +66,7 @@ pub fn openapi() -> Value {
         "info": {"title": "tandem hold --serve", "version": "1"},
         "paths": {
             "/v1/roles/{role}": {"get": role},
+            "/v1/keys/{key}": {"get": key},
             "/v1/events": {"get": events},
             "/v1/health": {"put": put},
             "/livez": {"get": live()},

@@ -18,6 +18,7 @@ use super::answers::{HealthBody, Leading, NotLeading, Problem};
 use super::events::stream;
 use super::openapi::openapi;
 use crate::hold::Holder;
+use crate::ids::{RoleIndex, RoleName};
 use crate::time::Mono;
 
 /// The longest body of a request.
@@ -34,6 +35,7 @@ type Answers = State<Arc<Answering>>;
 pub(super) fn router(holder: Arc<Holder>, access: Access) -> Router {
     Router::new()
         .route("/v1/roles/{role}", get(role))
+        .route("/v1/keys/{key}", get(key))
         .route("/v1/events", get(events))
         .route("/v1/health", put(health))
         .route("/livez", get(|| std::future::ready("alive\n")))
@@ -62,6 +64,20 @@ async fn role(State(this): Answers, Path(name): Path<String>) -> Response {
         let what = format!("{} has no role `{}`", holder.topology, crate::shown::line(&name));
         return failed(StatusCode::NOT_FOUND, what);
     };
+    leads(holder, role, name)
+}
+
+async fn key(State(this): Answers, Path(key): Path<String>) -> Response {
+    let holder = &this.holder;
+    let Some((role, name)) = holder.role_of(&key) else {
+        let what = format!("{} has no slots, so its keys have no roles", holder.topology);
+        return failed(StatusCode::NOT_FOUND, what);
+    };
+    leads(holder, role, name)
+}
+
+/// Whether the member leads this role.
+fn leads(holder: &Holder, role: RoleIndex, name: RoleName) -> Response {
     match holder.member.claim(role) {
         Some(claim) => json(StatusCode::OK, &Leading::of(holder, name, claim)),
         None => {

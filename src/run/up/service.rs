@@ -3,23 +3,27 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use super::TRIAL;
 use crate::controller::Recorder;
 use crate::fold::Heard;
 use crate::journal::{Header, Written};
-use crate::live::{self, Health, Live};
+use crate::live::{self, Live};
 use crate::live_view::{Event, Happening, JournalPicture, Moment, Picture, Run, Table};
-use crate::observation::What;
+use crate::observation::{MemberEvent, RunEvent, What};
 use crate::status_socket::{Feed, Source};
 use crate::time::{Mono, Wall};
+use crate::topology::Plan;
 
 /// How many past events are kept for clients.
 const REMEMBERED: usize = 1_000;
 /// How many events a follower may be behind; fifty deaths at once make a quarter of that.
 const BEHIND_MAX: usize = 4_096;
+
+/// A supervisor that says nothing for this long is silent: it says each 20 ms what time it is.
+const SILENT: Duration = Duration::from_secs(1);
 
 /// The state of a topology, and its events.
 pub struct Service {
@@ -36,24 +40,11 @@ struct State {
     events: VecDeque<Arc<Event>>,
     seq: u64,
     ends: Option<Mono>,
-    judging: Judging,
+    supervisor: Option<u32>,
+    /// Whether gaps count no longer, because the members leave.
+    over: bool,
     /// Whether the journal was written at the last check.
     written: bool,
-}
-
-/// Whether gaps and overlaps count.
-#[derive(Clone, Copy)]
-enum Judging {
-    NotYet,
-    Now,
-    /// They counted until then, if they ever did.
-    Over(Mono),
-}
-
-impl Judging {
-    fn may_go_on(self) -> bool {
-        !matches!(self, Self::Over(_))
-    }
 }
 
 /// Whether the event is about the current leaders.
@@ -70,13 +61,14 @@ impl Service {
             name: header.run.clone(),
             topology: header.plan.topology.clone(),
             pid: std::process::id(),
+            supervisor: None,
             folder,
             began: header.zero_wall,
         };
         let table = Table::new(&header.plan, header.zero);
         let (events, seq) = (VecDeque::new(), 0);
-        let (ends, judging, written) = (None, Judging::NotYet, true);
-        let state = Mutex::new(State { table, events, seq, ends, judging, written });
+        let (ends, over, written) = (None, false, true);
+        let state = Mutex::new(State { table, events, seq, ends, supervisor: None, over, written });
         let (followers, record) = (broadcast::Sender::new(BEHIND_MAX), OnceLock::new());
         Self { run, state, followers, record, idle: Live::new(&header.plan) }
     }
@@ -106,15 +98,22 @@ impl Service {
     fn hear(&self, live: &Live, heard: Heard<'_>) {
         // Nearly all facts are of these two kinds, and neither makes an event.
         if let Heard::Fact(fact) = heard
-            && let What::Renewed { .. } | What::Ticks { .. } = fact.what
+            && let What::Member(MemberEvent::Renewed { .. } | MemberEvent::Ticks { .. }) = fact.what
         {
             return;
         }
         let mut state = self.state();
+        if let Heard::Fact(fact) = heard {
+            if let What::Run(RunEvent::TrialBegan { .. }) = fact.what {
+                state.table.judge_from(fact.t);
+            } else if let What::Run(RunEvent::TrialEnded { .. }) = fact.what {
+                state.over = true;
+            }
+        }
         let happening = match heard {
             Heard::Fact(fact) => Happening::of(live, fact).map(|what| (fact.t, what)),
             // After the members are asked to leave, changes of leaders are not events.
-            Heard::Event(event) if is_of_now(event) && !state.judging.may_go_on() => None,
+            Heard::Event(event) if is_of_now(event) && state.over => None,
             Heard::Event(event) => state.table.follow(live, event),
             Heard::Missed(facts) => {
                 state.table.miss(facts);
@@ -124,44 +123,21 @@ impl Service {
         if let Some((t, what)) = happening {
             self.publish(&mut state, t, what);
         }
-        // Gaps count only after every group has led every role.
-        if let Judging::NotYet = state.judging
-            && live.health().0 == Health::Led
-            && let Some(record) = self.record.get()
-        {
-            state.judging = Judging::Now;
-            let what = What::TrialBegan { trial: TRIAL };
-            // All observers of the same facts begin at the same instant.
-            let from = if record.is_observing() {
-                record.note_at(live.led_from(), None, what);
-                live.led_from()
-            } else {
-                record.note(None, what)
-            };
-            state.table.judge_from(from);
-        }
+    }
+
+    /// Takes the plan that holds from the next [`live::Event::Changed`] on.
+    pub(super) fn change(&self, plan: &Plan) {
+        self.state().table.change(plan.clone());
+    }
+
+    /// Sets the process that keeps the members running.
+    pub(in crate::run) fn supervised(&self, by: u32) {
+        self.state().supervisor = Some(by);
     }
 
     /// Sets when the run ends by itself, if it does.
     pub(in crate::run) fn ends(&self, ends: Option<Mono>) {
         self.state().ends = ends;
-    }
-
-    /// The members are asked to leave: from now on nothing counts.
-    pub(in crate::run) fn judge_until_now(&self, record: &Recorder) {
-        // The lock of the fold comes first, because the fold calls this service under it.
-        let until = record.look(|live| {
-            let mut state = self.state();
-            let recovered = Some(live.health().0 == Health::Led);
-            let until = match state.judging {
-                Judging::NotYet => Mono::now(),
-                Judging::Now => record.note(None, What::TrialEnded { trial: TRIAL, recovered }),
-                Judging::Over(until) => until,
-            };
-            state.judging = Judging::Over(until);
-            until
-        });
-        record.fold().end(until);
     }
 
     /// Publishes whether the journal can be written, if that has changed.
@@ -218,8 +194,15 @@ impl Source for Service {
         let picture = |live: &Live| {
             let state = self.state();
             let (now, wall) = (Mono::now(), Wall::now());
-            let moment = Moment { now, wall, journal, ends: state.ends, event: state.seq };
-            state.table.picture(live, &self.run, moment)
+            let heard = self.record.get().and_then(|record| record.passed());
+            let silent = heard.filter(|_| state.supervisor.is_some()).map(|t| now.since(t));
+            let silent = silent.filter(|silent| *silent >= SILENT);
+            // Nothing is known of later times.
+            let now = silent.and(heard).unwrap_or(now);
+            let (ends, event) = (state.ends, state.seq);
+            let moment = Moment { now, wall, silent, journal, ends, event };
+            let run = Run { supervisor: state.supervisor, ..self.run.clone() };
+            state.table.picture(live, &run, moment)
         };
         match self.record.get() {
             Some(record) => record.look(picture),

@@ -1,14 +1,12 @@
 //! The console tools of Apache Kafka 4.3.0, on Java's client.
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use support::foreign::java::jars;
 use support::foreign::{Background, Broker, command, eventually, said};
 
-const VERSION: &str = "4.3.0";
 const TOPICS: &str = "org.apache.kafka.tools.TopicCommand";
 const GROUPS: &str = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand";
 const CONFIGS: &str = "kafka.admin.ConfigCommand";
@@ -16,28 +14,6 @@ const DELETE_RECORDS: &str = "org.apache.kafka.tools.DeleteRecordsCommand";
 const LOG_DIRS: &str = "org.apache.kafka.tools.LogDirsCommand";
 const PRODUCER: &str = "org.apache.kafka.tools.ConsoleProducer";
 const CONSUMER: &str = "org.apache.kafka.tools.consumer.ConsoleConsumer";
-
-/// The jars that `deploy/kafka/up` runs Kafka with, fetched if it never ran.
-fn jars() -> PathBuf {
-    static FETCH: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = FETCH.lock().unwrap();
-    let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let cache = home("XDG_CACHE_HOME").unwrap_or_else(|| home("HOME").unwrap().join(".cache"));
-    let cache = cache.join("tandem/kafka").join(VERSION);
-    if !cache.join("lib").exists() {
-        std::fs::create_dir_all(&cache).unwrap();
-        let part = tempfile::tempdir_in(&cache).unwrap();
-        let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/kafka").join(VERSION);
-        let mut copy = command("mvn");
-        copy.args(["-q", "-B", "-f"]).arg(pom.join("pom.xml"));
-        copy.args(["dependency:copy-dependencies", "-DincludeScope=runtime"]);
-        let into = format!("-DoutputDirectory={}", part.path().join("lib").display());
-        assert!(copy.arg(into).status().unwrap().success(), "Maven could not fetch the jars");
-        // Another process may have been faster, with the same jars.
-        drop(std::fs::rename(part.path().join("lib"), cache.join("lib")));
-    }
-    cache.join("lib/*")
-}
 
 fn java(broker: &Broker, tool: &str, arguments: &[&str]) -> Command {
     let mut java = command("java");
@@ -59,6 +35,7 @@ fn consumer(broker: &Broker) -> Background {
 both_ways!(
     the_console_tools_create_produce_consume_and_delete,
     the_console_tools_see_a_rebalance,
+    the_console_tools_use_the_newer_protocol,
     the_console_tools_change_settings_delete_records_and_measure_logs,
 );
 
@@ -116,6 +93,47 @@ fn the_console_tools_see_a_rebalance(broker: &Broker) {
         said(&mut java(broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
     assert!(state.contains("Stable") && state.contains("range"), "{state}");
     kill_process(Pid::from_child(&two.0), Signal::TERM).unwrap();
+    two.0.wait().unwrap();
+    eventually("everything with one", || (shares() == [4]).then_some(()));
+    drop(one);
+}
+
+/// Java's consumer with `group.protocol=consumer`, and the tools' view of its group.
+fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
+    let create = ["--create", "--topic", "ledger", "--partitions", "4"];
+    said(&mut java(broker, TOPICS, &create), "");
+    let settings = "consumer.session.timeout.ms=3000,consumer.heartbeat.interval.ms=300";
+    let alter = ["--entity-type", "groups", "--entity-name", "readers", "--alter"];
+    said(&mut java(broker, CONFIGS, &[&alter[..], &["--add-config", settings]].concat()), "");
+    let described = ["--entity-type", "groups", "--entity-name", "readers", "--describe"];
+    let described = said(&mut java(broker, CONFIGS, &described), "");
+    assert!(described.contains("consumer.session.timeout.ms=3000"), "{described}");
+
+    let start = || {
+        let mut one = java(broker, CONSUMER, &["--topic", "ledger", "--group", "readers"]);
+        one.args(["--command-property", "group.protocol=consumer"]);
+        Background(one.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    };
+    let shares = || {
+        let members = ["--describe", "--group", "readers", "--members", "--verbose"];
+        let text = said(&mut java(broker, GROUPS, &members), "");
+        let lines = text.lines().filter(|line| line.starts_with("readers"));
+        let mut shares: Vec<usize> = lines
+            .map(|line| line.split_whitespace().filter_map(|word| word.parse().ok()).next())
+            .map(Option::unwrap_or_default)
+            .collect();
+        shares.sort_unstable();
+        shares
+    };
+    let (one, mut two) = (start(), start());
+    eventually("an even share", || (shares() == [2, 2]).then_some(()));
+    let state =
+        said(&mut java(broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
+    assert!(state.contains("Stable") && state.contains("uniform"), "{state}");
+    let list = said(&mut java(broker, GROUPS, &["--list", "--type"]), "");
+    assert!(list.contains("readers") && list.to_lowercase().contains("consumer"), "{list}");
+    // Killed, not asked to leave: its session is waited for.
+    two.0.kill().unwrap();
     two.0.wait().unwrap();
     eventually("everything with one", || (shares() == [4]).then_some(()));
     drop(one);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
@@ -13,7 +12,7 @@ use rdkafka::{Message, Offset, TopicPartitionList};
 use support::foreign::{Broker, eventually};
 
 const WIDTH: i32 = 6;
-const WAIT: Duration = Duration::from_secs(20);
+pub(super) const WAIT: Duration = Duration::from_secs(20);
 
 pub(crate) fn config(broker: &Broker) -> ClientConfig {
     let mut config = ClientConfig::new();
@@ -22,11 +21,7 @@ pub(crate) fn config(broker: &Broker) -> ClientConfig {
 }
 
 pub(crate) fn create(broker: &Broker, topic: &str, width: i32) {
-    let admin: AdminClient<_> = config(broker).create().unwrap();
-    let topic = NewTopic::new(topic, width, TopicReplication::Fixed(1));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let made = runtime.block_on(admin.create_topics([&topic], &AdminOptions::new())).unwrap();
-    made.into_iter().for_each(|one| drop(one.unwrap()));
+    support::foreign::groups::create(&broker.address, topic, width);
 }
 
 fn member(broker: &Broker, assignor: &str) -> BaseConsumer {
@@ -44,7 +39,8 @@ fn member(broker: &Broker, assignor: &str) -> BaseConsumer {
     member
 }
 
-fn holds(member: &BaseConsumer) -> BTreeSet<i32> {
+/// The partitions that are assigned to it.
+pub(super) fn holds(member: &BaseConsumer) -> BTreeSet<i32> {
     let assignment = member.assignment().unwrap();
     assignment.elements().iter().map(TopicPartitionListElem::partition).collect()
 }

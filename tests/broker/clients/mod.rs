@@ -1,6 +1,7 @@
 //! Clients that others wrote, on the embedded broker as a process of its own, directly and through
 //! an edge of the fault proxy: what they do on Kafka they do here. Needs kcat, Python with venv,
-//! Java 17 and Maven, and fails without them; `tests/all --install` brings them.
+//! Java 17 with its compiler, Maven, Go and Node, and fails without them; `tests/all --install`
+//! brings them.
 
 #![allow(
     clippy::as_conversions,
@@ -27,7 +28,11 @@ macro_rules! both_ways {
     };
 }
 
+mod consumer_protocol;
+mod groups;
 mod java;
 mod kcat;
 mod librdkafka;
 mod python;
+mod streams;
+mod versions;

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 /// Nothing here takes longer, however loaded the machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A broker on a thread of its own, which ends with this value.
 pub(crate) struct Running {

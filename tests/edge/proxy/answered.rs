@@ -189,7 +189,14 @@ fn responses_without_brokers_pass_an_edge_unchanged() {
     let real = broker.address.to_string();
     let mut here = Client::connect(&edges.open("p1-1", &real));
     let mut there = Client::connect(&real);
-    let calm = [ApiKey::ListOffsets, ApiKey::ListGroups, ApiKey::DescribeConfigs, ApiKey::Fetch];
+    let calm = [
+        ApiKey::ListOffsets,
+        ApiKey::ListGroups,
+        ApiKey::DescribeConfigs,
+        ApiKey::Fetch,
+        ApiKey::ConsumerGroupHeartbeat,
+        ApiKey::ConsumerGroupDescribe,
+    ];
     for api in SUPPORTED.iter().filter(|api| calm.contains(&api.key)) {
         for version in api.min..=api.max {
             let (_, ask) = samples::written(api.key, version);

@@ -14,7 +14,7 @@ use crate::proxy::upstream::Echo;
 use support::edge::process::{Client, Edges, rule};
 use support::samples;
 
-const KEYS: [ApiKey; 12] = [
+const KEYS: [ApiKey; 13] = [
     ApiKey::Produce,
     ApiKey::Fetch,
     ApiKey::ListOffsets,
@@ -27,6 +27,7 @@ const KEYS: [ApiKey; 12] = [
     ApiKey::LeaveGroup,
     ApiKey::SyncGroup,
     ApiKey::InitProducerId,
+    ApiKey::ConsumerGroupHeartbeat,
 ];
 const CODE: i16 = 25;
 const ID: Uuid = Uuid::from_u128(7);
@@ -102,6 +103,7 @@ fn codes(answer: &ResponseKind) -> (Option<i16>, Vec<i16>) {
         Say::Heartbeat(said) => (Some(said.error_code), vec![]),
         Say::SyncGroup(said) => (Some(said.error_code), vec![]),
         Say::InitProducerId(said) => (Some(said.error_code), vec![]),
+        Say::ConsumerGroupHeartbeat(said) => (Some(said.error_code), vec![]),
         other => panic!("{other:?}"),
     }
 }

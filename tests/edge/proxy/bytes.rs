@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::time::Duration;
 
 use tandem::edge::{Direction, Effect};
 
@@ -40,6 +39,8 @@ fn stalled_bytes_come_when_the_rule_is_lifted() {
         let mut other = Client::connect(&edges.open("p1-2", &echo.address));
         let mut client = Client::connect(&address);
         client.exchange(ANY, 1);
+        // Both connections go on to the broker: none of them is still on its way there.
+        other.exchange(ANY, 1);
         edges.put("k", rule("p1-1", direction, &[], Effect::Stall));
         let (bytes, connections) = (echo.bytes(), echo.connections());
         client.ask(ANY, 2, 10);
@@ -47,6 +48,7 @@ fn stalled_bytes_come_when_the_rule_is_lifted() {
         late.ask(ANY, 3, 10);
         assert!(client.hears_nothing() && late.hears_nothing(), "{direction:?}");
         let heard = if direction == Direction::ToClient { 24 } else { 0 };
+        eventually("what passes", || echo.bytes() - bytes >= heard);
         assert_eq!((echo.bytes() - bytes, echo.connections() - connections), (heard, 0));
         other.exchange(ANY, 4);
         edges.heal("k");
@@ -56,8 +58,10 @@ fn stalled_bytes_come_when_the_rule_is_lifted() {
 
 #[test]
 fn lost_bytes_are_lost_and_their_connection_is_reset() {
-    let (mut edges, echo) = (Edges::start(), Echo::start());
+    let mut edges = Edges::start();
     for direction in [Direction::Both, Direction::ToBroker, Direction::ToClient] {
+        // Its own, so that no connection of the round before ends in this one.
+        let echo = Echo::start();
         let address = edges.open("p1-1", &echo.address);
         let (mut client, mut idle) = (Client::connect(&address), Client::connect(&address));
         client.exchange(ANY, 1);
@@ -67,6 +71,7 @@ fn lost_bytes_are_lost_and_their_connection_is_reset() {
         client.ask(ANY, 2, 10);
         assert!(client.hears_nothing(), "{direction:?}");
         let heard = if direction == Direction::ToClient { 24 } else { 0 };
+        eventually("what passes", || echo.bytes() - bytes >= heard);
         assert_eq!(echo.bytes() - bytes, heard);
         let ends = echo.seen.ends.lock().unwrap().len();
         edges.heal("k");
@@ -184,7 +189,7 @@ fn nothing_passes_once_a_rule_is_in_force() {
 
 /// How much is there, until nothing more comes for a moment.
 fn drained(stream: &mut TcpStream, buffer: &mut [u8]) -> usize {
-    stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    stream.set_read_timeout(Some(2 * SILENCE)).unwrap();
     let bytes = (0..).map_while(|_| stream.read(buffer).ok()).sum();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     bytes

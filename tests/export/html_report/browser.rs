@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use support::experiment::eventually;
 
 /// A page may take so long to open, on a machine as loaded as it may be.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 const ARGUMENTS: [&str; 9] = [
     "--headless",
     "--no-sandbox",
@@ -93,6 +93,16 @@ impl Browser {
     /// Waits until it returns true.
     pub fn wait_for(&self, script: &str) {
         eventually(script, PATIENCE, || self.ask(script).as_bool().filter(|it| *it));
+    }
+
+    /// Waits for two frames: the page hides its tooltip when it scrolls, and hears of that in the
+    /// next frame.
+    pub fn await_frames(&self) {
+        self.ask(
+            "(() => { window.isStill = false; const still = () => { window.isStill = true; }; \
+             requestAnimationFrame(() => requestAnimationFrame(still)); })()",
+        );
+        self.wait_for("window.isStill === true");
     }
 
     /// Presses keys, one after another; those without a letter by WebDriver's numbers.

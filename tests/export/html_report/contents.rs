@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 
 use tandem::html_report::Room;
-use tandem::observation::What;
+use tandem::ids::TrialNumber;
+use tandem::observation::RunEvent;
+use tandem::time::Span;
 use tandem::timeline::{Finding, Findings};
-use tandem::verdict::{Distribution, Report, Samples};
+use tandem::verdict::{Distribution, Disturbed, Report, Samples};
 
 use crate::html_report::large::{BLIND, Large, THOUSAND, TWIN};
 use crate::html_report::made::{Fixture, Row, data, row, rows};
@@ -171,8 +173,11 @@ pub fn stalled() -> Fixture {
     let mut story = Story::default();
     story.started("p1-1.1", 20).assigned("p1-1.1", 25, &[0]);
     story.serves("p1-1.1", 0, 1, [30, 12_000]).serves("p1-1.1", 0, 2, [13_000, 21_000]);
-    let stall =
-        |[from, until]: [u64; 2]| What::Stall { from: at(from), until: at(until), waited_ns: None };
+    let stall = |[from, until]: [u64; 2]| RunEvent::Stall {
+        from: at(from),
+        until: at(until),
+        waited_ns: None,
+    };
     story.run(600, stall([500, 600])).began(1_000, 1);
     story.run(5_200, stall([5_000, 5_200])).run(9_030, stall([9_000, 9_030]));
     story.ended(20_000, 1).completed(21_000);
@@ -217,4 +222,69 @@ fn a_run_of_which_nothing_is_known_has_a_page_too() {
     let page = Fixture::new(plan, &brief, &[]).page();
     assert!(page.contains("UNKNOWN") && page.contains("No trial was completed"));
     assert!(page.contains("No fault was injected."));
+}
+
+/// Two trials with a gap each; the host kept the canary from running in the second.
+pub fn disturbed() -> Fixture {
+    let plan = support::facts::plan(2, &[("p1", 1, 2)]);
+    let mut brief = support::facts::brief(&plan, 2, &[]);
+    brief.disturbed = Some(Disturbed { stall: Span::ms(250), replace: 0 });
+    let mut story = Story::default();
+    story.started("p1-1.1", 20).assigned("p1-1.1", 25, &[0]);
+    story.serves("p1-1.1", 0, 1, [30, 5_000]).serves("p1-1.1", 0, 2, [5_500, 15_000]);
+    story.serves("p1-1.1", 0, 3, [15_700, 21_000]);
+    story.began(1_000, 1).ended(9_000, 1).began(11_000, 2);
+    let (from, until) = (at(12_000), at(12_400));
+    story.run(12_400, RunEvent::Stall { from, until, waited_ns: Some(400_000_000) });
+    let (busy_ns, own_ns, stolen_ns) = (400_000_000, 0, 0);
+    story.run(12_400, RunEvent::Processors { from, until, busy_ns, own_ns, stolen_ns });
+    story.ended(20_000, 2).completed(21_000);
+    Fixture::new(plan, &brief, &story.facts)
+}
+
+#[test]
+fn what_only_the_end_of_a_fault_ends_is_unlimited() {
+    let text = std::fs::read_to_string("topologies/mixed.yaml").unwrap();
+    let text = text.replace("election: generation", "election: bully");
+    let plan = tandem::topology::plan(&text, &[]).unwrap();
+    let brief = support::facts::brief(&plan, 1, &[]);
+    let page = Fixture::new(plan, &brief, &[]).page();
+    assert!(page.contains("0 to unlimited"));
+    assert!(!page.contains("31536000000"), "a year is not a bound");
+}
+
+#[test]
+fn a_disturbed_trial_is_marked_in_the_lanes_and_in_the_distributions() {
+    let fixture = disturbed();
+    let found = fixture.report.disturbed.as_ref().unwrap();
+    assert_eq!(found.trials.iter().map(|one| one.trial.0).collect::<Vec<_>>(), [2]);
+    let page = fixture.page();
+    let trials = data(&page)["trials"].clone();
+    let off: Vec<_> = trials.as_array().unwrap().iter().map(|trial| trial[4].clone()).collect();
+    assert_eq!(off, [0, 1]);
+    assert!(
+        page.contains("trial 2, disturbed by the host") && !page.contains("trial 1, disturbed")
+    );
+    assert!(page.contains("a trial that the host disturbed"), "the legend of the lanes");
+    assert!(page.contains("A dashed diamond"), "the legend of the distributions");
+    // Each gap counts for both roles; one pair counts, the other is set apart.
+    assert!(page.contains("<path class=\"off\""));
+    assert!(page.contains("2 samples: median 500\u{a0}ms"));
+    assert!(page.contains("; 2 in disturbed trials, the longest 700\u{a0}ms"));
+
+    let calm = stalled().page();
+    let marks = ["class=\"off", "disturbed by the host", "A dashed diamond"];
+    assert!(marks.iter().all(|mark| !calm.contains(mark)), "none where none was disturbed");
+}
+
+#[test]
+fn a_run_of_which_every_trial_was_disturbed_says_so_first() {
+    let Fixture { plan, timeline, zero, run, .. } = disturbed();
+    let mut brief = support::facts::brief(&plan, 1, &[]);
+    brief.disturbed = Some(Disturbed { stall: Span::ms(250), replace: 0 });
+    let timeline = timeline.without(&[TrialNumber(1)].into(), |_| false);
+    let report = Report::of(&plan, &brief, 42, zero, &timeline);
+    let page = Fixture { plan, timeline, report, zero, run }.page();
+    assert!(page.contains("No trial counts: the host disturbed each that was played."));
+    assert!(!page.contains("no group had a gap") && !page.contains("No group had a gap"));
 }

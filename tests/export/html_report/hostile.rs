@@ -1,6 +1,6 @@
 //! Names come from users' files, reasons from brokers: no page may take them for markup.
 
-use tandem::observation::{FaultClass, Outcome, What};
+use tandem::observation::{FaultClass, Outcome, RunEvent};
 use tandem::timeline::Timeline;
 use tandem::verdict::Report;
 
@@ -23,7 +23,7 @@ pub fn fixture() -> Fixture {
     let evil = HOSTILE.join(" ");
     story.started("p1-1.1", 10).serves("p1-1.1", 0, 1, [100, 2_000]);
     story.asked("p1-1.1", 2_000, "1.k", &evil).died("p1-1.1", 2_003).began(500, 1);
-    let target = What::FaultAsked {
+    let target = RunEvent::FaultAsked {
         fault: fault("1.b"),
         kind: "broker".to_owned(),
         class: FaultClass::Brokers,
@@ -33,7 +33,7 @@ pub fn fixture() -> Fixture {
     story.run(2_100, target);
     story.run(2_200, failed("1.b", &evil, &evil));
     story.ended(4_000, 1);
-    story.run(5_000, What::Ended { how: Outcome::Broken, why: Some(evil.clone()) });
+    story.run(5_000, RunEvent::Ended { how: Outcome::Broken, why: Some(evil.clone()) });
     let plan = plan(2, &[("p1", 1, 2)]);
     let mut brief = brief(&plan, 1, &[]);
     brief.experiment.clone_from(&evil);

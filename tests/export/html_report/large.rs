@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tandem::ids::PartitionId;
-use tandem::observation::What;
+use tandem::observation::{MemberEvent, RunEvent};
 
 use crate::html_report::made::Fixture;
 use support::facts::{Story, at, brief, fault, plan};
@@ -69,7 +69,7 @@ impl Large {
             if trial == BLIND {
                 let (from, until) = (at(base + 15_000), at(base + 15_400));
                 let life = groups[0].life((victim + 1) % self.members);
-                story.says(&life, base + 15_400, What::Hole { from, until });
+                story.says(&life, base + 15_400, MemberEvent::Hole { from, until });
             }
             story.ended(base + TRIAL_MS - 2_000, trial);
         }
@@ -104,7 +104,7 @@ impl Group {
     fn tick(&self, story: &mut Story, on: u32, now: u64) {
         let (member, _, from) = self.held[&on];
         let (partitions, from, until) = (vec![PartitionId(on)], at(from), at(now));
-        story.says(&self.life(member), now, What::Ticks { partitions, from, until });
+        story.says(&self.life(member), now, MemberEvent::Ticks { partitions, from, until });
     }
 
     /// Serves until `now`, and claims no longer.
@@ -124,7 +124,7 @@ impl Group {
         }
         let life = self.life(victim);
         story.asked(&life, now, &id, "kill").died(&life, now + 3);
-        story.of(&life, now + 3, What::FaultInForce { fault: fault(&id) });
+        story.of(&life, now + 3, RunEvent::FaultInForce { fault: fault(&id) });
         for on in &victims {
             let gap = 900 + u64::from(on * 7 + trial * 13) % 380;
             self.take(story, *on, (victim + 1 + on % (of.members - 1)) % of.members, now + gap);
@@ -132,7 +132,7 @@ impl Group {
         let back = now + 6_000;
         self.lives[victim as usize] += 1;
         let life = self.life(victim);
-        story.started(&life, back).of(&life, back, What::FaultHealed { fault: fault(&id) });
+        story.started(&life, back).of(&life, back, RunEvent::FaultHealed { fault: fault(&id) });
         for on in &victims {
             let until = back + 9_000 + u64::from(on * 11 + trial) % 300;
             self.lose(story, *on, until);

@@ -7,7 +7,7 @@ use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use tandem::ids::{Life, PartitionId, Term};
 use tandem::journal::Recording;
-use tandem::observation::What;
+use tandem::observation::{MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Timeline};
 
@@ -61,7 +61,8 @@ fn expected(
                 Cause::Restart(life)
                 | Cause::Death(life)
                 | Cause::Stop(life)
-                | Cause::Connection(life) => life.to_string(),
+                | Cause::Connection(life)
+                | Cause::Leave(life) => life.to_string(),
                 Cause::Broker(cluster) => cluster.to_string(),
                 Cause::Start | Cause::Nothing => String::new(),
             };
@@ -129,10 +130,10 @@ fn trials_agree(recording: &Recording, spans: &[Span]) {
     let mut wanted = Vec::new();
     for fact in &recording.facts {
         match &fact.what {
-            What::TrialBegan { trial } => {
+            What::Run(RunEvent::TrialBegan { trial }) => {
                 wanted.push((trial.to_string(), wall(recording, fact.t), 0, String::new()));
             }
-            What::TrialEnded { recovered: Some(recovered), .. } => {
+            What::Run(RunEvent::TrialEnded { recovered: Some(recovered), .. }) => {
                 let last = wanted.last_mut().unwrap();
                 (last.2, last.3) = (wall(recording, fact.t), recovered.to_string());
             }
@@ -154,9 +155,9 @@ fn faults_agree(recording: &Recording, spans: &[Span]) {
     let mut wanted = BTreeSet::new();
     for fact in &recording.facts {
         let (fault, event) = match &fact.what {
-            What::FaultAsked { fault, .. } => (fault, "fault.asked"),
-            What::FaultInForce { fault } => (fault, "fault.in_force"),
-            What::FaultHealed { fault } => (fault, "fault.healed"),
+            What::Run(RunEvent::FaultAsked { fault, .. }) => (fault, "fault.asked"),
+            What::Run(RunEvent::FaultInForce { fault }) => (fault, "fault.in_force"),
+            What::Run(RunEvent::FaultHealed { fault }) => (fault, "fault.healed"),
             _ => continue,
         };
         wanted.insert((fault.to_string(), event.to_owned(), wall(recording, fact.t)));
@@ -180,28 +181,33 @@ fn terms_agree(recording: &Recording, spans: &[Span]) {
     let (mut trials, mut began) = (Vec::new(), Mono::ZERO);
     for fact in &recording.facts {
         match (&fact.what, &fact.life) {
-            (What::Claimed { partition, term, from, until, .. }, Some(life)) => {
+            (
+                What::Member(MemberEvent::Claimed { partition, term, from, until, .. }),
+                Some(life),
+            ) => {
                 claims.insert((life, *partition, *term), [*from, *until]);
             }
-            (What::Renewed { claims: renewed }, Some(life)) => {
+            (What::Member(MemberEvent::Renewed { claims: renewed }), Some(life)) => {
                 for one in renewed {
                     let known = claims.get_mut(&(life, one.partition, one.term)).unwrap();
                     known[1] = known[1].max(one.until);
                 }
             }
-            (What::Lapsed { partition, term, at, .. }, Some(life)) => {
+            (What::Member(MemberEvent::Lapsed { partition, term, at, .. }), Some(life)) => {
                 claims.get_mut(&(life, *partition, *term)).unwrap()[1] = *at;
             }
-            (What::Leaving, Some(life)) => {
+            (What::Member(MemberEvent::Leaving), Some(life)) => {
                 for (key, claim) in &mut claims {
                     if key.0 == life {
                         claim[1] = claim[1].min(fact.t);
                     }
                 }
             }
-            (What::Died { .. }, Some(life)) => drop(deaths.insert(life, fact.t)),
-            (What::TrialBegan { .. }, _) => began = fact.t,
-            (What::TrialEnded { trial, .. }, _) => trials.push((trial, began, fact.t)),
+            (What::Run(RunEvent::Died { .. }), Some(life)) => drop(deaths.insert(life, fact.t)),
+            (What::Run(RunEvent::TrialBegan { .. }), _) => began = fact.t,
+            (What::Run(RunEvent::TrialEnded { trial, .. }), _) => {
+                trials.push((trial, began, fact.t));
+            }
             _ => {}
         }
     }
@@ -237,33 +243,37 @@ fn terms_agree(recording: &Recording, spans: &[Span]) {
 /// The time of each fact that has a log record, and the name of the record.
 pub(crate) fn records(recording: &Recording) -> Vec<(u64, String)> {
     let name = |what: &What| match what {
-        What::FaultAsked { .. } => Some("fault.asked"),
-        What::FaultInForce { .. } => Some("fault.in_force"),
-        What::FaultHealed { .. } => Some("fault.healed"),
-        What::FaultFailed { .. } => Some("fault.failed"),
-        What::Reconnected { .. } => Some("fault.reconnected"),
-        What::Struck { .. } => Some("fault.struck"),
-        What::Started { .. } => Some("member.started"),
-        What::Died { .. } => Some("member.died"),
-        What::Stopped => Some("member.stopped"),
-        What::Continued => Some("member.continued"),
-        What::Hole { .. } => Some("member.hole"),
-        What::Settled { .. } => Some("group.settled"),
-        What::ClusterStarted { .. } => Some("cluster.started"),
-        What::ClusterDied { .. } => Some("cluster.died"),
-        What::Unconnected { .. } => Some("member.unconnected"),
-        What::Connected => Some("member.connected"),
-        What::BrokerLost { .. } => Some("broker.lost"),
-        What::BrokerBack { .. } => Some("broker.back"),
-        What::EdgesStarted { .. } => Some("edges.started"),
-        What::EdgesDied => Some("edges.died"),
-        What::TrialBegan { .. } => Some("trial.began"),
-        What::TrialEnded { .. } => Some("trial.ended"),
-        What::Stall { .. } => Some("host.stall"),
-        What::Suspended { .. } => Some("host.suspended"),
-        What::Unwritten { .. } => Some("journal.unwritten"),
-        What::Unattended { .. } => Some("unattended"),
-        What::Ended { .. } => Some("run.ended"),
+        What::Run(RunEvent::FaultAsked { .. }) => Some("fault.asked"),
+        What::Run(RunEvent::FaultInForce { .. }) => Some("fault.in_force"),
+        What::Run(RunEvent::FaultHealed { .. }) => Some("fault.healed"),
+        What::Run(RunEvent::FaultFailed { .. }) => Some("fault.failed"),
+        What::Run(RunEvent::Reconnected { .. }) => Some("fault.reconnected"),
+        What::Run(RunEvent::Struck { .. }) => Some("fault.struck"),
+        What::Run(RunEvent::Started { .. }) => Some("member.started"),
+        What::Run(RunEvent::Died { .. }) => Some("member.died"),
+        What::Run(RunEvent::Stopped) => Some("member.stopped"),
+        What::Run(RunEvent::Continued) => Some("member.continued"),
+        What::Run(RunEvent::Orders { refused, .. }) if !refused.is_none() => {
+            Some("member.refused_orders")
+        }
+        What::Member(MemberEvent::Hole { .. }) => Some("member.hole"),
+        What::Run(RunEvent::Settled { .. }) => Some("group.settled"),
+        What::Run(RunEvent::ClusterStarted { .. }) => Some("cluster.started"),
+        What::Run(RunEvent::ClusterDied { .. }) => Some("cluster.died"),
+        What::Member(MemberEvent::Unconnected { .. }) => Some("member.unconnected"),
+        What::Member(MemberEvent::Connected) => Some("member.connected"),
+        What::Member(MemberEvent::Refused { .. }) => Some("member.refused"),
+        What::Run(RunEvent::BrokerLost { .. }) => Some("broker.lost"),
+        What::Run(RunEvent::BrokerBack { .. }) => Some("broker.back"),
+        What::Run(RunEvent::EdgesStarted { .. }) => Some("edges.started"),
+        What::Run(RunEvent::EdgesDied) => Some("edges.died"),
+        What::Run(RunEvent::TrialBegan { .. }) => Some("trial.began"),
+        What::Run(RunEvent::TrialEnded { .. }) => Some("trial.ended"),
+        What::Run(RunEvent::Stall { .. }) => Some("host.stall"),
+        What::Run(RunEvent::Suspended { .. }) => Some("host.suspended"),
+        What::Run(RunEvent::Unwritten { .. }) => Some("journal.unwritten"),
+        What::Run(RunEvent::Unattended { .. }) => Some("unattended"),
+        What::Run(RunEvent::Ended { .. }) => Some("run.ended"),
         _ => None,
     };
     let facts = recording.facts.iter();

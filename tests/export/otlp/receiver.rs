@@ -206,7 +206,7 @@ impl Receiver {
         let Some(Data::Sum(sum)) = &metric.data else { panic!("{name} is no counter") };
         let value = |point: &NumberDataPoint| match point.value.unwrap() {
             Value::AsDouble(value) => value,
-            Value::AsInt(value) => panic!("{name} counts wholes: {value}"),
+            Value::AsInt(value) => f64::from(u32::try_from(value).unwrap()),
         };
         Some(sum.data_points.iter().map(value).sum())
     }

@@ -1,7 +1,7 @@
 //! A collector that others wrote, between us and the one that keeps all it got: Rotel, from PyPI,
 //! in an environment of its own below the target folder.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use crate::otlp::agrees::spans_agree;
 use crate::otlp::many;
 use crate::otlp::receiver::{Kept, Receiver};
 use support::experiment::{eventually, output, tandem};
+use support::web::free_port;
 
 const VERSION: &str = "0.0.1a15";
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -60,10 +61,7 @@ fn program() -> PathBuf {
 impl Rotel {
     /// One that hands on all it gets to `receiver`.
     fn start(receiver: &Receiver) -> Self {
-        let free = || {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().to_string()
-        };
+        let free = || format!("127.0.0.1:{}", free_port());
         let (http, grpc) = (free(), free());
         let mut command = Command::new(program());
         command.args(["start", "--otlp-http-endpoint", &http, "--otlp-grpc-endpoint", &grpc]);

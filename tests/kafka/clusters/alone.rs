@@ -14,7 +14,16 @@ fn a_dead_coordinator_is_replaced_within_the_bound_and_comes_back() {
 
 #[test]
 fn a_cluster_that_refuses_the_session_is_found_before_anything_is_started() {
-    let kafka = Kafka::up(1, &["--set", "group.min.session.timeout.ms=6000"]);
+    let limits = [
+        "group.min.session.timeout.ms=6000",
+        // As brokers have them by default.
+        "group.consumer.session.timeout.ms=45000",
+        "group.consumer.min.session.timeout.ms=45000",
+        "group.consumer.heartbeat.interval.ms=5000",
+        "group.consumer.min.heartbeat.interval.ms=5000",
+    ];
+    let limits: Vec<&str> = limits.iter().flat_map(|limit| ["--set", limit]).collect();
+    let kafka = Kafka::up_beside(1, &limits);
     let solo = "topologies/kafka-solo.yaml";
     let doctor = kafka.tandem(&["doctor", "-f", solo]).output().unwrap();
     let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
@@ -28,4 +37,16 @@ fn a_cluster_that_refuses_the_session_is_found_before_anything_is_started() {
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     assert_eq!(run.status.code(), Some(1), "{said}");
     assert!(said.contains(cure), "{said}");
+    // A group of the newer protocol has limits of its own.
+    let consumer = ["doctor", "-f", solo, "--set", "defaults.protocol=consumer"];
+    let doctor = kafka.tandem(&consumer).output().unwrap();
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert_eq!(doctor.status.code(), Some(1), "{said}");
+    for cure in [
+        "session.timeout.ms=1000` on its brokers, or `session: 45s` here",
+        "heartbeat.interval.ms=100` on its brokers, or `heartbeat: 5s` here",
+    ] {
+        let cure = format!("set `group.consumer.min.{cure}");
+        assert!(said.lines().any(|it| it.starts_with("fail") && it.contains(&cure)), "{said}");
+    }
 }

@@ -2,9 +2,14 @@
 //! and what is measured. Needs Java 17 and Maven, and fails without them.
 
 mod alone;
+mod apply;
+mod consumer;
+mod fences;
 mod pair;
 mod partly;
 mod silence;
+
+use support::measured::require;
 
 /// Above session, rebalance and first message: the bound of an isolation's gap is nothing.
 const LARGE_ENOUGH: &str = "defaults.threshold=1500ms";
@@ -25,9 +30,4 @@ fn experiment(
     );
     std::fs::write(&file, text).unwrap();
     file.to_str().unwrap().to_owned()
-}
-
-/// What must hold, and in words what does not.
-fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(otherwise()) }
 }

@@ -3,36 +3,40 @@
 
 use std::time::Duration;
 
-use tandem::ids::{Life, PartitionId};
+use tandem::ids::{Life, PartitionId, TopicName};
 use tandem::kafka::{Admin, Cluster, TopicSettings};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Span;
 
-use crate::clusters::{LARGE_ENOUGH, experiment, require};
-use support::kafka::Kafka;
+use crate::clusters::{experiment, require};
+use support::kafka::{Kafka, eventually};
 
 /// For how long a member is cut off from one broker.
-const CUT: Duration = Duration::from_secs(3);
-const THRESHOLD: Duration = Duration::from_millis(1_500);
+const CUT: Duration = Duration::from_secs(5);
+/// Long enough for a rebalance in which brokers pause for a second, which no rule on disturbed
+/// trials sees: with 1.5 s there was once a gap of 266 ms.
+const THRESHOLD: Duration = Duration::from_secs(3);
 /// The longest time after the heal until a member receives a broker's messages again: its client
 /// waits up to 300 ms, reconnects, and fetches again.
 const BACK: Duration = Duration::from_millis(1_000);
+/// No broker learns of a topic later than this.
+const KNOWN: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_leader_without_one_broker_keeps_its_place_or_its_hearing_and_not_both() {
-    // A busy machine must not end the brokers' own sessions as well.
-    let set = ["--set", "broker.session.timeout.ms=9000"];
-    let kafka = Kafka::up(1, &["--brokers", "3", set[0], set[1]]);
+    let kafka = Kafka::three_brokers();
     let (role, partition) = led_elsewhere(&kafka);
     let objective = "objective: {joint_gap: 0s}\n";
     let cut = |from: &str| {
         let name = from.split('_').next().unwrap();
         let step = format!(
-            "{{id: c, at: 200ms, jitter: 300ms, fault: partition, from: {{{from}}}, for: 3s, \
-             target: {{leader_of: {role}, group: p1}}}}"
+            "{{id: c, at: 200ms, jitter: 300ms, fault: partition, from: {{{from}}}, for: {}, \
+             target: {{leader_of: {role}, group: p1}}}}",
+            Span(CUT)
         );
         let file = experiment(&kafka, name, 1, &[step], objective);
-        let on = ["-f", "topologies/kafka-three.yaml", "--set", LARGE_ENOUGH];
+        let threshold = format!("defaults.threshold={}", Span(THRESHOLD));
+        let on = ["-f", "topologies/kafka-three.yaml", "--set", &threshold];
         std::iter::once(file.as_str()).chain(on).map(str::to_owned).collect::<Vec<_>>()
     };
     let run = cut("coordinator_of: p1");
@@ -80,10 +84,17 @@ pub(super) fn led_elsewhere(kafka: &Kafka) -> (&'static str, PartitionId) {
     let _entered = runtime.enter();
     let admin = Admin::new(&Cluster { bootstrap, ..Cluster::default() }).unwrap();
     runtime.block_on(admin.create(&topic, settings)).unwrap();
-    let coordinator = runtime.block_on(admin.coordinator(&group, &topic)).unwrap().unwrap();
+    let coordinator = || runtime.block_on(admin.coordinator(&group, &topic)).unwrap();
+    let coordinator = eventually("a coordinator that all brokers know", KNOWN, coordinator);
     let roles = ["eurusd", "usdjpy", "xauusd", "brent"].into_iter().zip((0..).map(PartitionId));
-    let elsewhere = |partition| admin.leader(&topic, partition).unwrap().unwrap() != coordinator;
+    let elsewhere = |partition| leader(&admin, &topic, partition) != coordinator;
     roles.into_iter().find(|(_, partition)| elsewhere(*partition)).unwrap()
+}
+
+/// The broker that leads a partition. Another one is asked than made the topic, and may learn of it
+/// later.
+pub(super) fn leader(admin: &Admin, topic: &TopicName, partition: PartitionId) -> String {
+    eventually("a leader that all brokers know", KNOWN, || admin.leader(topic, partition).unwrap())
 }
 
 /// The facts while a member was cut off.
@@ -99,18 +110,22 @@ fn while_cut(facts: &[Fact]) -> During {
         let found = facts.iter().find(|fact| wanted(&fact.what)).unwrap();
         (found.t, found.life.clone())
     };
-    let (from, victim) = first(&|what| matches!(what, What::FaultInForce { .. }));
-    let (until, _) = first(&|what| matches!(what, What::FaultHealed { .. }));
+    let (from, victim) = first(&|what| matches!(what, What::Run(RunEvent::FaultInForce { .. })));
+    let (until, _) = first(&|what| matches!(what, What::Run(RunEvent::FaultHealed { .. })));
     let within: Vec<_> = facts.iter().filter(|fact| (from..until).contains(&fact.t)).collect();
     let by = |fact: &Fact, itself: bool| {
         let life: Option<&Life> = fact.life.as_ref().filter(|_| (fact.life == victim) == itself);
         life.is_some_and(|life| life.member.as_str().starts_with("p1-"))
     };
     let lost = within.iter().any(|fact| {
-        by(fact, true) && matches!(fact.what, What::Lost { .. } | What::Revoked { .. })
+        by(fact, true)
+            && matches!(
+                fact.what,
+                What::Member(MemberEvent::Lost { .. } | MemberEvent::Revoked { .. })
+            )
     });
     let taken = within.iter().filter_map(|fact| match fact.what {
-        What::Claimed { partition, .. } if by(fact, false) => Some(partition),
+        What::Member(MemberEvent::Claimed { partition, .. }) if by(fact, false) => Some(partition),
         _ => None,
     });
     During { lost, taken: taken.collect() }

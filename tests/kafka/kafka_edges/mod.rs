@@ -39,9 +39,16 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Sessions of brokers that bear a busy machine: no partition is to lose its only leader.
-const PATIENT: [&str; 4] =
-    ["--set", "broker.session.timeout.ms=9000", "--set", "controller.quorum.fetch.timeout.ms=5000"];
+/// Sessions that bear a busy machine: no partition is to lose its only leader, and no consumer of
+/// Java's its place, after which it would hear again what it has not committed.
+const PATIENT: [&str; 6] = [
+    "--set",
+    "broker.session.timeout.ms=9000",
+    "--set",
+    "controller.quorum.fetch.timeout.ms=5000",
+    "--set",
+    "group.consumer.session.timeout.ms=45000",
+];
 
 #[test]
 fn clients_work_through_edges_to_three_brokers_and_never_leave_them() {
@@ -50,7 +57,7 @@ fn clients_work_through_edges_to_three_brokers_and_never_leave_them() {
     let doors = Doors::open(first, broker, BROKERS);
     let places = [base, base + 10].map(|port| port.to_string());
     let options = ["--brokers", "3", "--base-port", &places[0], "--advertise", &places[1]];
-    let kafka = Kafka::up(1, &[&options[..], &PATIENT].concat());
+    let kafka = Kafka::up_beside(1, &[&options[..], &PATIENT].concat());
     let mut edges = Edges::start();
     let names = ["kcat-1", "python-1", "java-1", "rdkafka-2", "kcat-2"];
     let ways = names.map(|name| edges.open(name, &doors.bootstrap()));
@@ -77,7 +84,7 @@ fn clients_work_through_edges_to_three_brokers_and_never_leave_them() {
 
 #[test]
 fn traffic_comes_whole_from_the_embedded_broker() {
-    let _turn = support::kafka::turn();
+    let _turn = support::kafka::shared_turn();
     let broker = Broker::direct();
     let carried = carried(&broker.address, TRAFFIC);
     assert!(carried.is_whole(), "{carried}");

@@ -5,4 +5,5 @@ mod own_membership;
 mod rights;
 mod secrets;
 mod support;
+mod tokens;
 mod unwelcome;

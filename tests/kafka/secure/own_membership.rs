@@ -15,24 +15,33 @@ use tandem_member::{Config, Event, Member};
 
 use super::support::Secured;
 
-const TOPIC: &str = "kafka-secure-own";
-const WIDTH: u32 = 6;
-const SOON: Duration = Duration::from_secs(60);
+pub(super) const TOPIC: &str = "kafka-secure-own";
+pub(super) const WIDTH: u32 = 6;
+pub(super) const SOON: Duration = Duration::from_secs(60);
 
 /// A member in this process, what the group gave it, and why it did not reach its brokers.
-struct One {
+pub(super) struct One {
     _member: Member,
-    seen: Arc<Mutex<Seen>>,
+    pub(super) seen: Arc<Mutex<Seen>>,
 }
 
-#[derive(Default)]
-struct Seen {
+#[derive(Debug, Default)]
+pub(super) struct Seen {
     held: BTreeSet<PartitionId>,
-    troubles: Vec<String>,
+    /// What it claims.
+    pub(super) led: BTreeSet<PartitionId>,
+    pub(super) troubles: Vec<String>,
+    /// Its events, except claims that go on.
+    story: Vec<String>,
 }
 
 impl One {
-    fn join(life: &str, group: &str, cluster: Cluster, membership: MembershipClient) -> Self {
+    pub(super) fn join(
+        life: &str,
+        group: &str,
+        cluster: Cluster,
+        membership: MembershipClient,
+    ) -> Self {
         let config = Config {
             session: Duration::from_secs(2),
             heartbeat: Duration::from_millis(200),
@@ -48,13 +57,18 @@ impl One {
         };
         let seen = Arc::<Mutex<Seen>>::default();
         let shared = Arc::clone(&seen);
-        let on_event = move |_, event| {
+        let on_event = move |at, event| {
             let mut seen = shared.lock().unwrap();
+            if !matches!(event, Event::Renewed(_)) {
+                seen.story.push(format!("{at:?} {event:?}"));
+            }
             match event {
                 Event::Assigned(given) => seen.held = given.partitions.into_iter().collect(),
                 Event::Revoked(gone) | Event::Lost(gone) => {
                     seen.held.retain(|partition| !gone.contains(partition));
                 }
+                Event::Claimed { partition, .. } => drop(seen.led.insert(partition)),
+                Event::Lapsed { partition, .. } => drop(seen.led.remove(&partition)),
                 Event::Unconnected(why) => seen.troubles.push(why),
                 _ => {}
             }
@@ -62,19 +76,19 @@ impl One {
         Self { _member: Member::join(&config, on_event).unwrap(), seen }
     }
 
-    fn held(&self) -> BTreeSet<PartitionId> {
+    pub(super) fn held(&self) -> BTreeSet<PartitionId> {
         self.seen.lock().unwrap().held.clone()
     }
 
     /// The first reason for which it did not reach its brokers.
-    fn trouble(&self) -> String {
+    pub(super) fn trouble(&self) -> String {
         eventually("a member says why it is refused", SOON, || {
             self.seen.lock().unwrap().troubles.first().cloned()
         })
     }
 }
 
-fn access(properties: &[(&str, &str)], secrets: &[(&str, &Path)]) -> Access {
+pub(super) fn access(properties: &[(&str, &str)], secrets: &[(&str, &Path)]) -> Access {
     let property = |(key, it): &(&str, &str)| ((*key).to_owned(), (*it).to_owned());
     let secret =
         |(key, file): &(&str, &Path)| ((*key).to_owned(), Secret::File(file.display().to_string()));
@@ -115,14 +129,14 @@ impl Secured {
         Cluster { bootstrap: self.by_certificate(), access: access(&properties, &[]) }
     }
 
-    fn create_topic(&self) {
+    pub(super) fn create_topic(&self) {
         let mut tool = self.admin("org.apache.kafka.tools.TopicCommand");
         tool.args(["--create", "--if-not-exists", "--topic", TOPIC]);
         let done = tool.args(["--partitions", &WIDTH.to_string()]).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
     }
 
-    fn delete_topic(&self) {
+    pub(super) fn delete_topic(&self) {
         let mut tool = self.admin("org.apache.kafka.tools.TopicCommand");
         let done = tool.args(["--delete", "--topic", TOPIC]).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
@@ -131,7 +145,7 @@ impl Secured {
 
 #[test]
 fn members_of_every_kind_of_identity_share_one_group_and_refusals_have_reasons() {
-    let secured = Secured::shared(1);
+    let secured = Secured::beside(1);
     secured.create_topic();
     let password = secured.password();
     let (own, library) = (MembershipClient::Own, MembershipClient::Library);

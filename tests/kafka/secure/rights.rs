@@ -38,7 +38,7 @@ fn refused(done: &Said, message: &str) {
 
 #[test]
 fn each_missing_right_is_reported_with_its_user_and_resource() {
-    let secured = Secured::shared(1);
+    let secured = Secured::beside(1);
     let doctor = || said(secured.doctor(&[]), SOON);
     let done = doctor();
     assert_eq!(done.code, Some(0), "{}", done.text);

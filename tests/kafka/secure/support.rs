@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tandem::time::Mono;
@@ -12,6 +13,20 @@ pub(crate) const SECURE: &str = "topologies/kafka-secure.yaml";
 
 /// Where `deploy/kafka/up` puts passwords, keys and certificates, below its state.
 const SECRETS: &str = "tandem/kafka/secure";
+
+/// What `up` starts: the brokers also take unsigned tokens, and ask for a token again after 10 s.
+/// librdkafka presents it after 90 % of that, and a broker closes a connection on which it comes
+/// late: with 4 s a host that stalled for 0.4 s looked like a refusal.
+const OPTIONS: [&str; 7] = [
+    "--secure",
+    "--set",
+    "sasl.enabled.mechanisms=SCRAM-SHA-512,PLAIN,OAUTHBEARER",
+    "--set",
+    "listener.name.clients.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security\
+     .oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"broker\";",
+    "--set",
+    "listener.name.clients.oauthbearer.connections.max.reauth.ms=10000",
+];
 
 /// The same with one group on one cluster.
 const SOLO: &str = "\
@@ -38,7 +53,11 @@ groups:
 pub(crate) struct Secured {
     pub(crate) kafka: Kafka,
     pub(crate) passwords: [String; 2],
+    _rights: MutexGuard<'static, ()>,
 }
+
+/// The tests of one secured cluster grant and take rights, one test after the other.
+static RIGHTS: Mutex<()> = Mutex::new(());
 
 /// How a command of `tandem` ended.
 pub(crate) struct Said {
@@ -47,9 +66,19 @@ pub(crate) struct Said {
 }
 
 impl Secured {
-    /// So many of two clusters that all tests share.
-    pub(crate) fn shared(clusters: usize) -> Self {
-        let kafka = Kafka::shared(clusters, &["--secure"]);
+    /// So many of two clusters that all tests share, for a test that claims no length.
+    pub(crate) fn beside(clusters: usize) -> Self {
+        Self::new(|| Kafka::shared_beside(clusters, &OPTIONS))
+    }
+
+    /// The same for a test that claims lengths.
+    pub(crate) fn alone(clusters: usize) -> Self {
+        Self::new(|| Kafka::shared(clusters, &OPTIONS))
+    }
+
+    fn new(kafka: impl FnOnce() -> Kafka) -> Self {
+        let rights = RIGHTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let kafka = kafka();
         let password = |user: &str| {
             let file = kafka.state().join(SECRETS).join(format!("{user}.password"));
             std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{}", file.display()))
@@ -57,7 +86,7 @@ impl Secured {
         let passwords = [password("tandem-member"), password("tandem-controller")];
         assert!(passwords.iter().all(|password| password.len() > 20));
         std::fs::write(kafka.folder.path().join("solo.yaml"), SOLO).unwrap();
-        Self { kafka, passwords }
+        Self { kafka, passwords, _rights: rights }
     }
 
     /// A file of the cluster's authority.

@@ -8,7 +8,7 @@ use super::support::{Secured, said};
 use support::kafka::{eventually, free_ports};
 
 /// Ten seconds without an answer are the longest.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 
 fn openssl(arguments: &[&str], folder: &Path) {
     let done = Command::new("openssl").args(arguments).current_dir(folder).output().unwrap();
@@ -44,7 +44,7 @@ impl Expired {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        eventually("the server listens", Duration::from_secs(10), || {
+        eventually("the server listens", SOON, || {
             std::net::TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).ok()
         });
         Self(server, port)
@@ -82,7 +82,7 @@ fn all_fail(secured: &Secured, all: &[Refused<'_>]) {
 
 #[test]
 fn each_reason_to_be_refused_has_its_own_message() {
-    let secured = Secured::shared(1);
+    let secured = Secured::beside(1);
     let old = expired(&secured);
     by_passwords(&secured, &old);
     by_certificates(&secured, &old);

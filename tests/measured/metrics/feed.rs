@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tandem::fold::{Fold, WAITING_MAX};
 use tandem::live::Live;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, RunEvent, What};
 use tandem::telemetry::{Metrics, Outlets, RunContext, SERIES_MAX, bind};
 use tandem::time::Mono;
 use tandem::topology::Plan;
@@ -78,7 +78,7 @@ fn facts_are_counted_to_the_nanosecond() {
     fold.end(Mono(5_000_000_000));
     metrics.conclude(Duration::from_secs(1));
     let name = "neli_role_unavailable_time_seconds_total{neli_group=\"p1\",neli_role=\"role-0\"}";
-    let samples = eventually("the gap", Duration::from_secs(10), || {
+    let samples = eventually("the gap", Duration::from_secs(60), || {
         let samples = scrape(port);
         (value(&samples, name) > 0.0).then_some(samples)
     });
@@ -105,10 +105,10 @@ fn facts_that_do_not_fit_are_counted() {
     let missed = 7_u32;
     let sent = u64::try_from(WAITING_MAX).unwrap() + u64::from(missed);
     for seq in 1..=sent {
-        let what = What::EdgesStarted { pid: 1 };
+        let what = What::Run(RunEvent::EdgesStarted { pid: 1 });
         fold.put(Arc::new(Fact { t: Mono(seq), seq, life: None, what }));
     }
-    let lost = eventually("the loss", Duration::from_secs(10), || {
+    let lost = eventually("the loss", Duration::from_secs(60), || {
         let lost = value(&scrape(port), "neli_telemetry_lost_total");
         (lost > 0.0).then_some(lost)
     });

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
-use tandem::observation::What;
+use tandem::observation::{RunEvent, What};
 use tandem::time::Mono;
 
 use support::experiment::Experiment;
-use support::measured::{BRISK, shared_turn, turn};
+use support::measured::{BRISK, shared_turn};
 
 const TOKEN: &str = "glsa_this-is-secret";
 
@@ -115,7 +115,7 @@ const WITH_TOKEN: &str = "export GRAFANA_TOKEN=glsa_this-is-secret";
 
 #[test]
 fn each_fault_window_is_shown_with_its_times() {
-    let _turn = turn();
+    let _turn = shared_turn();
     let (port, taken) = server(Manner::Takes);
     let args = format!("--trials 2 {BRISK} --grafana http://127.0.0.1:{port}");
     let experiment = Experiment::claimless("kill-leader").with(&args).after(WITH_TOKEN);
@@ -130,15 +130,18 @@ fn each_fault_window_is_shown_with_its_times() {
     let facts = &recording.facts;
     let times = |asked: bool| {
         let fits = move |what: &What| match what {
-            What::FaultAsked { .. } => asked,
-            What::FaultHealed { .. } => !asked,
+            What::Run(RunEvent::FaultAsked { .. }) => asked,
+            What::Run(RunEvent::FaultHealed { .. }) => !asked,
             _ => false,
         };
         facts.iter().filter(move |fact| fits(&fact.what)).map(|fact| ms(fact.t))
     };
     let windows: Vec<_> = times(true).zip(times(false)).collect();
     // One a trial, those that replace disturbed ones included.
-    let began = facts.iter().filter(|fact| matches!(fact.what, What::TrialBegan { .. })).count();
+    let began = facts
+        .iter()
+        .filter(|fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. })))
+        .count();
     assert!(began >= 2 && windows.len() == began, "{finished}");
     let taken = taken.lock().unwrap();
     let shown: Vec<_> = taken
@@ -160,7 +163,7 @@ fn each_fault_window_is_shown_with_its_times() {
 
 #[test]
 fn refused_annotations_are_reported_and_do_not_delay_the_run() {
-    let _turn = turn();
+    let _turn = shared_turn();
     for (manner, message) in
         [(Manner::Refuses, "grafana: 1 of 1 annotations were lost"), (Manner::Hangs, "grafana: ")]
     {
@@ -169,7 +172,10 @@ fn refused_annotations_are_reported_and_do_not_delay_the_run() {
         let experiment = Experiment::claimless("kill-leader").with(&args).after(WITH_TOKEN);
         let running = experiment.start();
         let ended = |facts: &[tandem::observation::Fact]| {
-            facts.iter().any(|fact| matches!(fact.what, What::Ended { .. })).then_some(())
+            facts
+                .iter()
+                .any(|fact| matches!(fact.what, What::Run(RunEvent::Ended { .. })))
+                .then_some(())
         };
         running.await_facts("the end", ended);
         let began = Mono::now();

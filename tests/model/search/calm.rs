@@ -22,7 +22,8 @@ impl Calm {
     /// A session of a dead member, or joins that never come: as long. Then the members find the
     /// coordinator, join and hear a message.
     pub(super) fn new(setting: &Setting) -> Self {
-        let most = (SESSION + TICK * 4 + setting.hold * 2).as_nanos() / TICK.as_nanos();
+        let most =
+            (SESSION + TICK * 4 + setting.hold * 2 + setting.grace).as_nanos() / TICK.as_nanos();
         Self { most: u32::try_from(most).unwrap(), known: Mutex::default() }
     }
 

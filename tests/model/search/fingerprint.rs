@@ -11,6 +11,13 @@ use super::setting::SESSION;
 /// and tokens. Above both are the states of generators of chance, which decide nothing here.
 pub(super) const BEGIN: u64 = 1 << 50;
 const END: u64 = 1 << 51;
+/// Wall clocks of a search read more than this, and offsets are less.
+const WALL_BEGIN: i64 = 1 << 41;
+
+/// What a wall clock that is right reads at an instant, in milliseconds.
+pub(super) fn wall_ms(now: Mono) -> i64 {
+    2 * WALL_BEGIN + i64::try_from(now.0.saturating_sub(BEGIN) / 1_000_000).unwrap()
+}
 
 /// Hashes what derives `Hash`, and sees through its numbers.
 pub(super) struct Identity {
@@ -59,7 +66,7 @@ impl Hasher for Identity {
         match member_id(bytes) {
             Some((letter, number)) => {
                 self.to.write_u8(letter);
-                self.name(Kind::Member, number);
+                self.name(Kind::Member, u64::from(letter) << 32 | number);
             }
             None => self.to.write(bytes),
         }
@@ -93,9 +100,13 @@ impl Hasher for Identity {
         self.to.write_i32(number - first);
     }
 
-    /// Offsets that are fences: they decide no claim.
+    /// Stamps of the wall clock, which count from now as instants do; offsets that are fences,
+    /// which decide no claim.
     fn write_i64(&mut self, number: i64) {
-        self.to.write_i64(number.min(0));
+        let (now, oldest) =
+            (wall_ms(Mono(self.now)), i64::try_from(SESSION.as_millis() * 2).unwrap());
+        let is_stamp = number >= WALL_BEGIN;
+        self.to.write_i64(if is_stamp { (number - now).max(-oldest) } else { number.min(0) });
     }
 
     fn write_usize(&mut self, number: usize) {
@@ -111,8 +122,14 @@ impl Hasher for Identity {
     }
 }
 
-/// The client and the number of a member id. The later ids of a member are the greater ones.
+/// The client and the number of a member id. The later ids of a member are the greater ones; the
+/// first of the newer protocol has no number.
 fn member_id(bytes: &[u8]) -> Option<(u8, u64)> {
-    let [letter, b'-', number @ ..] = bytes else { return None };
-    Some((*letter, std::str::from_utf8(number).ok()?.parse().ok()?))
+    match bytes {
+        [letter @ b'a'..=b'c'] => Some((*letter, 1)),
+        [letter, b'-', number @ ..] => {
+            Some((*letter, std::str::from_utf8(number).ok()?.parse().ok()?))
+        }
+        _ => None,
+    }
 }

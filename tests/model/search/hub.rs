@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use model::{Asker, GROUP, ask, reply};
+use model::{Asker, GROUP, TOPIC, ask, reply};
+use tandem_broker::groups::consumer::{ConsumerState, GroupOverrides, TopicId};
 use tandem_broker::groups::{Coordinator, Heartbeat, State, Token};
 use tandem_facts::time::Mono;
 use tandem_neli::membership::{
     Assignor, Broker, Outgoing, Refusal, Request, RequestId, Response, Sync,
 };
 
-use super::setting::{SESSION, coordinator};
+use super::core::NAMES;
+use super::setting::{LOWERED, Protocol, SESSION, WIDTH, coordinator};
 
 /// The id of the first coordinator.
 const FIRST: i32 = 1_001;
@@ -29,11 +31,17 @@ pub(super) struct Hub {
     waiting: BTreeSet<Token>,
     /// How many ids it has given.
     names: u32,
+    protocol: Protocol,
+    /// Of a group of the newer protocol: whether each member holds what it shall.
+    pub(super) is_settled: bool,
 }
 
 impl Hub {
-    pub(super) fn new() -> Self {
-        let core = Coordinator::new(coordinator());
+    pub(super) fn new(now: Mono, protocol: Protocol) -> Self {
+        let mut core = Coordinator::new(coordinator());
+        if protocol == Protocol::Consumer {
+            core.handle_topic(now, TOPIC, TopicId(7), i32::try_from(WIDTH.get()).unwrap());
+        }
         Self {
             core,
             lag: Duration::ZERO,
@@ -42,6 +50,8 @@ impl Hub {
             log: None,
             waiting: BTreeSet::new(),
             names: 0,
+            protocol,
+            is_settled: false,
         }
     }
 
@@ -52,6 +62,7 @@ impl Hub {
     pub(super) fn handle_timeout(&mut self, now: Mono) {
         if !self.loads {
             self.core.handle_timeout(self.now(now));
+            self.look(now);
         }
     }
 
@@ -74,6 +85,9 @@ impl Hub {
                 | Request::Commit { .. }
                 | Request::Offsets { .. }
                 | Request::Leaders { .. }
+                | Request::Beat(_)
+                | Request::Session
+                | Request::Members
                 | Request::Leave { .. } => refuse(Refusal::CoordinatorLoadInProgress),
             };
         }
@@ -81,7 +95,7 @@ impl Hub {
             self.names += 1;
         }
         let asker = Asker {
-            client_id: ["a", "b", "c"][seat].to_owned(),
+            client_id: NAMES[seat].to_owned(),
             suffix: format!("{:05}", self.names),
             instance_id: None,
             session: SESSION,
@@ -98,7 +112,32 @@ impl Hub {
         if logs && self.is_stable(now + self.lag) {
             self.write(now, generation);
         }
+        self.look(now + self.lag);
         answer
+    }
+
+    fn look(&mut self, now: Mono) {
+        if self.protocol == Protocol::Consumer {
+            let now = self.now(now);
+            let group = self.core.handle_describe_consumer(now, GROUP);
+            self.is_settled = group.is_some_and(|group| group.state == ConsumerState::Stable);
+        }
+    }
+
+    /// The session of the group is lowered. A member has it from its next heartbeat on.
+    pub(super) fn lower(&mut self, now: Mono) {
+        let overrides = GroupOverrides { session: Some(LOWERED), heartbeat: None };
+        self.core.handle_overrides(self.now(now), GROUP, overrides).unwrap();
+    }
+
+    /// Another broker coordinates the group at once. One member alone does not know it.
+    /// Under the classic protocol the commits of that member are as good as sessions, so it makes
+    /// no difference there.
+    pub(super) fn replaced(&mut self, now: Mono) {
+        if self.protocol == Protocol::Consumer {
+            self.broker += 1;
+            self.core.handle_loaded(self.now(now));
+        }
     }
 
     pub(super) fn address(&self) -> Broker {
@@ -140,9 +179,14 @@ impl Hub {
     }
 
     /// Another broker is to coordinate the group. Who waits loses the connection.
-    pub(super) fn depose(&mut self) -> Vec<(usize, RequestId)> {
+    pub(super) fn depose(&mut self, now: Mono) -> Vec<(usize, RequestId)> {
         self.broker += 1;
         self.loads = true;
+        if self.protocol == Protocol::Consumer {
+            // All but sessions is in the log.
+            self.core.handle_loaded(now);
+            self.log = Some((self.core.clone(), now));
+        }
         self.core = Coordinator::new(coordinator());
         std::mem::take(&mut self.waiting).into_iter().map(asked).collect()
     }
@@ -150,7 +194,13 @@ impl Hub {
     /// It has loaded the group.
     pub(super) fn load(&mut self, now: Mono) {
         self.loads = false;
-        if let Some((core, at)) = &self.log {
+        if self.protocol == Protocol::Consumer {
+            if let Some((core, _)) = self.log.take() {
+                self.core = core;
+                self.core.handle_loaded(now);
+                self.look(now);
+            }
+        } else if let Some((core, at)) = &self.log {
             self.core = core.clone();
             self.lag = now.since(*at);
         }

@@ -11,6 +11,14 @@ fn two_members_and_one_that_joins_in_exclusive_mode() {
 }
 
 #[test]
+#[ignore = "doubles what the family takes"]
+fn a_deposed_coordinator_beside_a_death_in_exclusive_mode() {
+    let kinds = &[Kind::Kill, Kind::Deposed];
+    let two = Setting { faults: 2, kinds, ..Setting::exclusive() };
+    holds("two members, exclusive, two of death and deposed coordinator", two);
+}
+
+#[test]
 #[ignore = "takes minutes"]
 fn two_faults_of_members_in_exclusive_mode() {
     let kinds = &[Kind::Kill, Kind::Pause, Kind::Cut, Kind::Deposed];

@@ -10,16 +10,21 @@
 
 #![allow(clippy::print_stderr, reason = "a search says how many states it has seen")]
 
+mod by_paper;
 mod calm;
+mod core;
 mod fingerprint;
 mod hub;
 mod large;
 mod moves;
+mod newer;
+mod newer_planted;
 mod planted;
 mod seat;
 mod setting;
 mod small;
 mod story;
+mod twice;
 mod world;
 
 use calm::Calm;

@@ -48,6 +48,8 @@ pub(super) enum Move {
     Depose,
     /// It has loaded the group.
     Load,
+    /// The session of the group is lowered.
+    Lower,
     /// Faults cease for good.
     Cease,
 }
@@ -68,8 +70,13 @@ impl Search {
         };
         let all = world.seats.iter().enumerate().flat_map(of);
         let mut all: Vec<(usize, usize)> = all.collect();
-        let alone =
-            |(at, which): &(usize, usize)| is_sign(&world.seats[*at].outbox[*which].request);
+        // A heartbeat of the newer protocol is no more than a sign where nothing is to change.
+        let settled = world.hub.is_settled && !world.hub.loads;
+        let alone = |(at, which): &(usize, usize)| {
+            let request = &world.seats[*at].outbox[*which].request;
+            is_sign(request)
+                || (settled && matches!(request, Request::Beat(beat) if beat.epoch > 0))
+        };
         if world.ready.is_empty() && all.iter().all(alone) {
             all.truncate(1);
         }
@@ -94,14 +101,14 @@ impl Model for Search {
     fn actions(&self, world: &World, moves: &mut Vec<Move>) {
         let Setting { kinds, settles, .. } = self.setting;
         // Nothing to look for beyond a mistake that was found.
-        if !world.settled || (self.setting.mode.is_exclusive() && !world.led_once()) {
+        if !world.settled || (self.setting.mode.forbids_overlap() && !world.led_once()) {
             return;
         }
         if world.rests() {
             moves.push(Move::Tick);
             moves.extend(settles.then_some(Move::Cease));
         }
-        let may = |kind| world.faults > 0 && kinds.contains(&kind);
+        let may = |kind| world.faults > 0 && world.lull == 0 && kinds.contains(&kind);
         let (holds, breaks) = (may(Kind::Held) && world.late.len() < HELD_MOST, may(Kind::Broken));
         let asks = Self::asks(world);
         for &(seat, which) in &asks {
@@ -145,6 +152,9 @@ impl Model for Search {
         } else if may(Kind::Moved) {
             moves.push(Move::Depose);
         }
+        if may(Kind::Lowered) && world.rests() && !world.hub.loads {
+            moves.push(Move::Lower);
+        }
     }
 
     fn next_state(&self, world: &World, step: Move) -> Option<World> {
@@ -172,6 +182,11 @@ impl Model for Search {
                 next.depose();
             }
             Move::Load => next.hub().load(now),
+            Move::Lower => {
+                next.faults -= 1;
+                next.lull = self.setting.lull;
+                next.hub().lower(now);
+            }
             Move::Cease => {
                 // All that follows is one story: there is nothing to search.
                 next.settled = self.calm.settles(&next);
@@ -191,7 +206,7 @@ impl Model for Search {
             }),
             Property::<Self>::always(SETTLES, |_, world| world.settled),
         ];
-        if self.setting.mode.is_exclusive() {
+        if self.setting.mode.forbids_overlap() {
             properties.push(Property::<Self>::always(ONCE, |_, world| world.led_once()));
         }
         properties
@@ -207,7 +222,19 @@ pub(super) const SETTLES: &str = "every partition is led, once the faults cease"
 pub(super) const GIVES_UP: &str = "no member gives up";
 
 const fn is_sign(request: &Request) -> bool {
-    matches!(request, Request::Heartbeat { .. } | Request::Commit { .. } | Request::Offsets { .. })
+    match request {
+        Request::Heartbeat { .. }
+        | Request::Commit { .. }
+        | Request::Offsets { .. }
+        | Request::Session
+        | Request::Members => true,
+        Request::FindCoordinator
+        | Request::Join(_)
+        | Request::Sync(_)
+        | Request::Leaders { .. }
+        | Request::Beat(_)
+        | Request::Leave { .. } => false,
+    }
 }
 
 impl Kind {
@@ -219,7 +246,7 @@ impl Kind {
             | Self::Cut
             | Self::NoHeartbeats
             | Self::Deposed => true,
-            Self::Moved | Self::Held | Self::Broken => false,
+            Self::Moved | Self::Held | Self::Broken | Self::Lowered => false,
         }
     }
 }
@@ -278,7 +305,10 @@ impl World {
             }
             Kind::NoHeartbeats => of.state = State::NoHeartbeats,
             Kind::Deposed => of.state = State::Deposed,
-            Kind::Moved | Kind::Held | Kind::Broken => {}
+            Kind::Moved | Kind::Held | Kind::Broken | Kind::Lowered => {}
+        }
+        if kind == Kind::Deposed {
+            self.hub().replaced(now);
         }
         if matches!(kind, Kind::Kill | Kind::Cut) {
             self.ready.retain(|ready| ready.0 != seat);

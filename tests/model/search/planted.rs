@@ -8,7 +8,7 @@ use super::setting::{Kind, Rule, Setting};
 use super::{holds, search};
 
 /// The search finds that two lead where a mistake is planted, and only there.
-fn is_found(name: &str, mistaken: Setting, sound: Setting) {
+pub(super) fn is_found(name: &str, mistaken: Setting, sound: Setting) {
     let story = search(&format!("{name}, planted"), mistaken).unwrap_or_default();
     eprintln!("{story}");
     assert!(story.starts_with(&format!("not: {ONCE}")), "{name}: not found: {story}");

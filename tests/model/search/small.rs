@@ -2,6 +2,7 @@
 
 use super::holds;
 use super::setting::{Setting, TICK};
+use tandem_neli::Publishers;
 
 #[test]
 fn two_members_in_exclusive_mode() {
@@ -35,4 +36,17 @@ fn two_members_that_hand_over_in_non_exclusive_mode() {
 fn three_members_in_exclusive_mode() {
     let three = Setting { members: 3, ..Setting::exclusive() };
     holds("three members, exclusive", three);
+}
+
+#[test]
+fn two_members_in_exclusive_mode_that_hear_only_themselves() {
+    let owners = Setting { publishers: Publishers::Owners, ..Setting::exclusive() };
+    holds("two members that publish as owners, exclusive", owners);
+}
+
+#[test]
+fn two_members_that_hand_over_and_hear_only_themselves() {
+    let all = Setting { hands_over: true, ..Setting::non_exclusive() };
+    let owners = Setting { publishers: Publishers::Owners, ..all };
+    holds("two members that hand over and publish as owners", owners);
 }

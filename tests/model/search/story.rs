@@ -4,6 +4,7 @@ use stateright::Path;
 use tandem_facts::ids::PartitionId;
 use tandem_neli::membership::{Request, Response};
 
+use super::core::NAMES;
 use super::moves::{Fate, Move};
 use super::setting::TICK;
 use super::world::{Late, World};
@@ -24,8 +25,6 @@ pub(super) fn text(path: Path<World, Move>) -> String {
     }
     lines.join("\n")
 }
-
-const NAMES: [&str; 3] = ["a", "b", "c"];
 
 fn line(world: &World, step: Move) -> String {
     match step {
@@ -51,6 +50,7 @@ fn line(world: &World, step: Move) -> String {
         Move::Recover { seat } => format!("!! {} is well", NAMES[seat]),
         Move::Depose => "!! another broker is coordinator, and loads".to_owned(),
         Move::Load => "!! it has loaded the group".to_owned(),
+        Move::Lower => "!! the session of the group is lowered".to_owned(),
         Move::Cease => "no more faults".to_owned(),
     }
 }
@@ -79,6 +79,13 @@ fn asked(request: &Request) -> String {
         Request::Offsets { .. } => "Offsets".to_owned(),
         Request::Leaders { .. } => "Leaders".to_owned(),
         Request::Leave { member_id } => format!("Leave of {member_id}"),
+        Request::Beat(beat) => {
+            let owned = beat.owned.iter().flatten().map(|it| it.partition.to_string());
+            let owned: Vec<String> = owned.collect();
+            format!("Beat of {} at {}, owning {}", beat.member_id, beat.epoch, owned.join(" "))
+        }
+        Request::Session => "Session".to_owned(),
+        Request::Members => "Members".to_owned(),
     }
 }
 
@@ -91,6 +98,13 @@ fn answered(outcome: Option<&Response>) -> String {
         Some(Response::Offsets(_)) => "offsets".to_owned(),
         Some(Response::Leaders(_)) => "leaders".to_owned(),
         Some(Response::Done) => "done".to_owned(),
+        Some(Response::Beaten(it)) => {
+            let given = it.assignment.iter().flatten().map(|it| it.partition.to_string());
+            let given: Vec<String> = given.collect();
+            format!("in epoch {}, given {}", it.epoch, given.join(" "))
+        }
+        Some(Response::Members(count)) => format!("{count} members"),
+        Some(Response::Session(session)) => format!("a session of {session:?}"),
         Some(Response::Refused { refusal, .. }) => refusal.to_string(),
     }
 }

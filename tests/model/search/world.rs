@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
-use tandem_neli::membership::{Outgoing, Request, RequestId, Response};
+use tandem_neli::membership::{Beat, Beaten, Outgoing, Request, RequestId, Response};
 
 use super::fingerprint::{BEGIN, Identity};
 use super::hub::Hub;
@@ -44,6 +44,8 @@ pub(super) struct World {
     pub(super) ticks: u8,
     /// Whether the group settled once the faults ceased, where that was tried.
     pub(super) settled: bool,
+    /// For how many ticks nothing else befalls the group.
+    pub(super) lull: u8,
 }
 
 impl World {
@@ -54,12 +56,13 @@ impl World {
         let mut world = Self {
             now,
             seats: (0..setting.members + setting.later).map(seat).collect(),
-            hub: Arc::new(Hub::new()),
+            hub: Arc::new(Hub::new(now, setting.protocol)),
             ready: Vec::new(),
             late: Vec::new(),
             faults: setting.faults,
             ticks: 0,
             settled: true,
+            lull: 0,
         };
         for seat in 0..setting.members {
             world.seat(seat).begin(now, setting);
@@ -88,6 +91,7 @@ impl World {
 
     pub(super) fn tick(&mut self) {
         self.now = self.now + TICK;
+        self.lull = self.lull.saturating_sub(1);
         let now = self.now;
         self.hub().handle_timeout(now);
         for seat in 0..self.seats.len() {
@@ -123,11 +127,19 @@ impl World {
             return match outgoing.request {
                 Request::Heartbeat { .. } => Some(Response::Done),
                 Request::Offsets { .. } => Some(Response::Offsets(BTreeMap::new())),
+                // Nothing has changed there, so it grants what the member names.
+                Request::Beat(Beat { epoch: epoch @ 1.., owned: Some(owned), .. }) => {
+                    let assignment = Some(owned.into_iter().collect());
+                    Some(Response::Beaten(Beaten { epoch, interval: TICK * 2, assignment }))
+                }
+                Request::Session => Some(Response::Session(SESSION)),
                 Request::FindCoordinator
                 | Request::Join(_)
                 | Request::Sync(_)
                 | Request::Commit { .. }
                 | Request::Leaders { .. }
+                | Request::Beat(_)
+                | Request::Members
                 | Request::Leave { .. } => None,
             };
         }
@@ -157,7 +169,8 @@ impl World {
 
     /// Another broker is to coordinate the group: who waits loses the connection.
     pub(super) fn depose(&mut self) {
-        for (seat, id) in self.hub().depose() {
+        let now = self.now;
+        for (seat, id) in self.hub().depose(now) {
             self.send(seat, id, None);
         }
     }
@@ -216,7 +229,7 @@ impl Hash for World {
         if let Some((log, at)) = &hub.log {
             identity.part(*at, 0, log);
         }
-        (self.faults, self.ticks, self.settled, identity.finish()).hash(to);
+        (self.faults, self.ticks, self.settled, self.lull, identity.finish()).hash(to);
     }
 }
 

@@ -2,7 +2,7 @@
 //! the group has settled again, for 15 s at most.
 
 use support::facts::{Story, life, name, plan_apart};
-use tandem::observation::What;
+use tandem::observation::{MemberEvent, RunEvent};
 use tandem::timeline::{Cause, Timeline};
 
 use super::{files_agree, on_a, p1, spans_and_causes};
@@ -53,11 +53,11 @@ fn away(broker: bool, settles: bool) -> Story {
 fn lost(story: &mut Story, broker: bool) {
     let (cluster, name) = (|| name("a"), || "1 at h:9092".to_owned());
     if broker {
-        story.run(2_000, What::BrokerLost { cluster: cluster(), broker: name() });
-        story.run(4_000, What::BrokerBack { cluster: cluster(), broker: name() });
+        story.run(2_000, RunEvent::BrokerLost { cluster: cluster(), broker: name() });
+        story.run(4_000, RunEvent::BrokerBack { cluster: cluster(), broker: name() });
     } else {
-        story.says(OTHER, 2_000, What::Unconnected { why: "no route".to_owned() });
-        story.says(OTHER, 4_000, What::Connected);
+        story.says(OTHER, 2_000, MemberEvent::Unconnected { why: "no route".to_owned() });
+        story.says(OTHER, 4_000, MemberEvent::Connected);
     }
 }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 use story::{TRIAL, asked, judged, look, ns, numbers, stalled, trials};
 use support::facts::{Story, at, life};
 use tandem::chaos::{Choice, load};
-use tandem::observation::What;
+use tandem::observation::{MemberEvent, RunEvent};
 use tandem::verdict::{Brief, Exit, JunitRun, JunitSuite, Verdict, junit, render};
 
 #[test]
@@ -77,11 +77,11 @@ fn without_the_rule_every_trial_counts() {
 /// A member sleeps for two seconds, of each tenth of which the hypervisor takes a fifth.
 fn stopped_while_a_little_is_stolen(story: &mut Story) {
     let (from, until) = (at(6_050), at(7_950));
-    story.says("p1-2.1", 9_500, What::Late { from, until, waited_ns: Some(ns(2)) });
+    story.says("p1-2.1", 9_500, MemberEvent::Late { from, until, waited_ns: Some(ns(2)) });
     for from in (6_000..8_000).step_by(100) {
         let (busy_ns, own_ns, stolen_ns) = (ns(100), 0, ns(20));
         let (from, until) = (at(from), at(from + 100));
-        let what = What::Processors { from, until, busy_ns, own_ns, stolen_ns };
+        let what = RunEvent::Processors { from, until, busy_ns, own_ns, stolen_ns };
         story.run(until.0 / ns(1) + 1, what);
     }
 }
@@ -89,11 +89,11 @@ fn stopped_while_a_little_is_stolen(story: &mut Story) {
 /// As a run measured it: the duty of one member ran 155 ms late, and did not wait for a processor.
 fn booked_late(story: &mut Story) {
     let (from, until) = (at(6_068), at(6_223));
-    story.says("p1-2.1", 9_500, What::Late { from, until, waited_ns: Some(ns(1)) });
+    story.says("p1-2.1", 9_500, MemberEvent::Late { from, until, waited_ns: Some(ns(1)) });
     for (from, until, stolen) in [(6_000, 6_102, 30), (6_102, 6_207, 10), (6_207, 6_309, 160)] {
         let (busy_ns, own_ns, stolen_ns) = (ns(200), ns(20), ns(stolen));
         let what =
-            What::Processors { from: at(from), until: at(until), busy_ns, own_ns, stolen_ns };
+            RunEvent::Processors { from: at(from), until: at(until), busy_ns, own_ns, stolen_ns };
         story.run(until + 1, what);
     }
 }
@@ -113,7 +113,7 @@ fn cases() -> [Case; 12] {
             "a thread that hangs, or is stopped, waits for nothing",
             |story| {
                 let waited_ns = Some(ns(3));
-                story.run(7_000, What::Stall { from: at(6_100), until: at(7_000), waited_ns });
+                story.run(7_000, RunEvent::Stall { from: at(6_100), until: at(7_000), waited_ns });
                 look(story, [6_050, 7_000], 100);
             },
             false,
@@ -122,7 +122,7 @@ fn cases() -> [Case; 12] {
             "a kernel that does not count says nothing",
             |story| {
                 let waited_ns = None;
-                story.run(7_000, What::Stall { from: at(6_100), until: at(7_000), waited_ns });
+                story.run(7_000, RunEvent::Stall { from: at(6_100), until: at(7_000), waited_ns });
                 look(story, [6_050, 7_000], 100);
             },
             false,
@@ -131,9 +131,9 @@ fn cases() -> [Case; 12] {
             "the hypervisor took the processor",
             |story| {
                 let (from, until) = (at(6_100), at(6_200));
-                story.run(6_200, What::Stall { from, until, waited_ns: Some(0) });
+                story.run(6_200, RunEvent::Stall { from, until, waited_ns: Some(0) });
                 let (busy_ns, own_ns, stolen_ns) = (ns(100), 0, ns(80));
-                story.run(6_201, What::Processors { from, until, busy_ns, own_ns, stolen_ns });
+                story.run(6_201, RunEvent::Processors { from, until, busy_ns, own_ns, stolen_ns });
             },
             true,
         ),
@@ -151,7 +151,7 @@ fn cases() -> [Case; 12] {
             "a member alone was held up",
             |story| {
                 let (from, until) = (at(6_100), at(6_200));
-                let late = What::Late { from, until, waited_ns: Some(ns(90)) };
+                let late = MemberEvent::Late { from, until, waited_ns: Some(ns(90)) };
                 story.says("p1-2.1", 9_500, late);
                 look(story, [6_000, 6_100], 10);
                 look(story, [6_100, 6_200], 90);
@@ -162,7 +162,7 @@ fn cases() -> [Case; 12] {
             "what lies before the trial is no part of it",
             |story| {
                 let (from, until, waited_ns) = (at(5_900), at(6_040), Some(ns(140)));
-                story.run(6_040, What::Stall { from, until, waited_ns });
+                story.run(6_040, RunEvent::Stall { from, until, waited_ns });
                 look(story, [5_900, 6_040], 100);
             },
             false,
@@ -186,7 +186,7 @@ fn only_waiting_caused_by_other_processes_disturbs() {
 #[test]
 fn the_report_names_the_thread_that_was_held_up() {
     let mut story = trials(4, &[], |_| true);
-    let late = What::Late { from: at(6_100), until: at(6_200), waited_ns: Some(ns(90)) };
+    let late = MemberEvent::Late { from: at(6_100), until: at(6_200), waited_ns: Some(ns(90)) };
     story.says("p1-2.1", 9_500, late);
     look(&mut story, [6_100, 6_200], 90);
     let of = judged(&asked(4, 2), story, 4).disturbed.unwrap();
@@ -207,6 +207,17 @@ fn the_verdict_is_no_pass_where_more_than_a_third_are_disturbed() {
     let third = "2 of 5 trials were disturbed by the host: more than a third.";
     assert_eq!(more.reasons, [third]);
     assert_eq!(more.disturbed.unwrap().verdict_all, Verdict::Pass, "and it stands beside");
+}
+
+#[test]
+fn where_all_trials_are_disturbed_that_is_the_first_reason() {
+    let mut story = trials(3, &[], |_| true);
+    (1..=3).for_each(|trial| stalled(&mut story, trial, 100, 100));
+    let report = judged(&asked(3, 0), story, 3);
+    assert_eq!(report.verdict, Verdict::Unknown);
+    let all = "3 of 3 trials were disturbed by the host: more than a third.";
+    assert_eq!(report.reasons[0], all, "{:?}", report.reasons);
+    assert!(report.reasons[1].contains("no trial that counts was played to its end"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tandem::observation::What;
+use tandem::observation::RunEvent;
 use tandem::time::Span;
 use tandem::topology::Plan;
 use tandem::verdict::{Brief, Disturbed, Report, Verdict};
@@ -60,14 +60,17 @@ pub(crate) fn look(story: &mut Story, [from, until]: [u64; 2], outside: u64) {
     let busy_ns = ns(until - from);
     let own_ns = busy_ns * (100 - outside) / 100;
     let (from, until) = (at(from), at(until));
-    story.run(until.0 / 1_000_000, What::Processors { from, until, busy_ns, own_ns, stolen_ns: 0 });
+    story.run(
+        until.0 / 1_000_000,
+        RunEvent::Processors { from, until, busy_ns, own_ns, stolen_ns: 0 },
+    );
 }
 
 /// The canary runs late by so many ms from half a second into the trial on, waiting all the time.
 pub(crate) fn stalled(story: &mut Story, trial: u32, late: u64, outside: u64) {
     let from = u64::from(trial) * TRIAL + 500;
     let (waited_ns, until) = (Some(ns(late)), from + late);
-    story.run(until, What::Stall { from: at(from), until: at(until), waited_ns });
+    story.run(until, RunEvent::Stall { from: at(from), until: at(until), waited_ns });
     look(story, [from - 50, until], outside);
 }
 

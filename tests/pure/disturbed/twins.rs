@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::ids::TrialNumber;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent};
 use tandem::statistics::fisher;
 use tandem::timeline::{Hindrances, Interval, Lateness, Processors};
 use tandem::verdict::{Brief, Verdict};
@@ -158,43 +158,44 @@ proptest! {
         noise in 0usize..6_000,
     ) {
         let mut story = trials(4, &[], |_| true);
-        let mut facts: Vec<(u64, What)> = Vec::new();
+        let mut facts: Vec<(u64, RunEvent)> = Vec::new();
         for (trial, offset, late, outside) in stalls {
             let from = u64::from(trial) * TRIAL + offset;
             let (until, waited_ns) = (from + late, Some(ns(late)));
-            facts.push((until, What::Stall { from: at(from), until: at(until), waited_ns }));
+            facts.push((until, RunEvent::Stall { from: at(from), until: at(until), waited_ns }));
             let (busy_ns, own_ns) = (ns(2 * late), ns(2 * late) * (100 - outside) / 100);
             let (from, until) = (at(from), at(until));
-            facts.push((late, What::Processors { from, until, busy_ns, own_ns, stolen_ns: 0 }));
+            let used = RunEvent::Processors { from, until, busy_ns, own_ns, stolen_ns: 0 };
+            facts.push((late, used));
         }
         // Looks of the canary never overlap.
-        facts.sort_by_key(|(_, what)| match what {
-            What::Stall { from, .. } | What::Processors { from, .. } => from.0,
+        facts.sort_by_key(|(_, event)| match event {
+            RunEvent::Stall { from, .. } | RunEvent::Processors { from, .. } => from.0,
             _ => 0,
         });
         let mut end = at(0);
         let mut skip = false;
-        facts.retain(|(_, what)| match what {
-            What::Stall { from, .. } => {
+        facts.retain(|(_, event)| match event {
+            RunEvent::Stall { from, .. } => {
                 skip = *from < end;
                 !skip
             }
-            What::Processors { until, .. } => {
+            RunEvent::Processors { until, .. } => {
                 end = if skip { end } else { *until };
                 !skip
             }
             _ => false,
         });
-        for (_, what) in facts {
-            let (What::Stall { until, .. } | What::Processors { until, .. }) = &what else {
+        for (_, event) in facts {
+            let (RunEvent::Stall { until, .. } | RunEvent::Processors { until, .. }) = &event else {
                 continue;
             };
-            story.run(until.0 / ns(1), what.clone());
+            story.run(until.0 / ns(1), event.clone());
         }
         // Much that is too short to disturb anything, at the end of the last trial.
         let (from, until, waited_ns) = (at(13_900), at(13_930), Some(0));
         for _ in 0..noise {
-            story.says("p1-2.1", 13_990, What::Late { from, until, waited_ns });
+            story.says("p1-2.1", 13_990, MemberEvent::Late { from, until, waited_ns });
         }
         story.facts.sort_by_key(|fact: &Fact| (fact.t, fact.seq));
         let mut live = Hindrances::default();

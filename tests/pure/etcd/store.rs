@@ -12,6 +12,7 @@ use tandem::ids::PartitionId;
 use tandem::neli::elections::etcd::{
     Answer, Config, Etcd, Holder, LeaseId, Request, Revision, Watched,
 };
+use tandem::neli::elections::over_store::OverStore;
 use tandem::time::Mono;
 
 const WIDTH: NonZeroU32 = NonZeroU32::new(2).unwrap();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use tandem::ids::PartitionId;
 use tandem::neli::membership::{Assignor, Assignors, Candidate, Partitions, Shares};
+use tandem::topology::{SlotHash, Slots};
 
 fn candidate(id: &str, topics: &[&str]) -> Candidate {
     let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
@@ -101,6 +102,55 @@ fn a_sixth_member_moves_a_quarter_at_most_where_the_assignor_is_sticky() {
     }
     assert_eq!(moved_to_a_sixth(Assignor::Sticky, 60), 10);
     assert!(moved_to_a_sixth(Assignor::RoundRobin, 60) > 45, "what that saves");
+}
+
+/// The shares of 100,000 keys, in a thousandth, whose leader is another one after a sixth member
+/// has joined five, and after it has left again.
+fn keys_moved(assignor: Assignor, width: u32) -> [usize; 2] {
+    const KEYS: usize = 100_000;
+    let slots = Slots { count: 16_384, hash: SlotHash::Murmur2 };
+    let (all, five) = (topics(&[("t", width)]), ["b", "c", "d", "e", "f"]);
+    let five = five.map(|id| candidate(id, &["t"]));
+    // A cooperative assignor takes some generations.
+    let rest = |members: &[Candidate], first: i32| {
+        let mut members = members.to_vec();
+        for generation in first..first + 8 {
+            members = again(&members, &assignor.assign(&all, &members), generation);
+        }
+        members
+    };
+    let first = rest(&five, 1);
+    let mut six = first.clone();
+    six.push(candidate("a", &["t"]));
+    let second = rest(&six, 10);
+    let third = rest(&second[..5], 20);
+    let [first, second, third] = [first, second, third].map(|members| {
+        let shares = members.iter().map(|it| (it.member_id.clone(), it.owned.clone())).collect();
+        owners(&shares, &members)
+    });
+    // As many roles as partitions: each is on its own.
+    let on = |key: usize| {
+        let role = slots.role_of_slot(slots.slot_of(format!("user-{key}").as_bytes()), width);
+        ("t".to_owned(), PartitionId(role.0))
+    };
+    let moved = |before: &BTreeMap<_, _>, after: &BTreeMap<_, _>| {
+        let moves = |key: &usize| before.get(&on(*key)) != after.get(&on(*key));
+        (0..KEYS).filter(moves).count() * 1_000 / KEYS
+    };
+    [moved(&first, &second), moved(&second, &third)]
+}
+
+#[test]
+fn few_keys_move_when_a_sixth_member_comes_and_goes_where_the_assignor_is_sticky() {
+    let rows = [64, 1_000].map(|width| {
+        let all = [Assignor::RoundRobin, Assignor::Range, Assignor::CooperativeSticky];
+        all.map(|it| keys_moved(it, width))
+    });
+    eprintln!("{rows:?}");
+    for [roundrobin, _, sticky] in rows {
+        assert!(sticky.iter().all(|moved| *moved <= 200), "{sticky:?}");
+        assert!(roundrobin.iter().all(|moved| *moved > 700), "{roundrobin:?}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use tandem::time::Mono;
 
 use super::faults::Fault;
 use super::groups::{LONGEST_MS, fault, play, scene};
-use super::world::{Story, World, ms};
+use super::world::{SESSION, Story, World, ms};
 
 /// `T`, below the session of a second.
 pub(super) const THRESHOLD: Duration = Duration::from_millis(800);
@@ -113,6 +113,28 @@ fn a_deposed_coordinator_misleads_a_member_that_counts_heartbeats_alone() {
     assert!(!play(&exclusive(BOTH, &DEPOSED)).was_led_twice);
 }
 
+/// A member that has failed for a while is given a new id. Its Join under that reaches only a
+/// coordinator that was deposed, which never answers. The member waits as it does for others that
+/// take part in a rebalance, and then begins anew.
+#[test]
+fn a_join_that_is_never_answered_is_given_up_after_a_rebalance() {
+    let cut = (1_490, Fault::Reset { place: 0, ms: 1_500 });
+    let mut world = World::new(exclusive(BOTH, &[cut]));
+    world.run(world.now + ms(1_490 + 1_500));
+    let named = |line: &&String| line.contains("m0.1 <- ") && line.contains("MemberIdRequired");
+    let count = |world: &World| world.log.iter().filter(named).count();
+    let (before, end) = (count(&world), world.now + SESSION);
+    while count(&world) == before {
+        assert!(world.now < end, "{}", world.log.join("\n"));
+        world.run(world.now + Duration::from_micros(100));
+    }
+    world.inject(&Fault::Deposed { place: 0, ms: 20 });
+    world.run(world.now + SESSION * 2);
+    assert!(world.unsettled().is_some(), "it waits:\n{}", world.log.join("\n"));
+    world.run(world.now + SESSION * 2);
+    assert_eq!(world.unsettled(), None, "{}", world.log.join("\n"));
+}
+
 #[test]
 fn a_claim_may_outlive_a_revocation_as_long_as_the_member_holds_its_join_back() {
     let faults = [(1_500, Fault::Leave { place: 1, back_after_ms: Some(100) })];
@@ -133,6 +155,7 @@ fn holder(hold: Duration) -> GroupMember {
         rebalance: ms(3_000),
         renews_id: true,
         commit: BOTH.commit,
+        learns: None,
         wall_ms: 0,
         gives_way: None,
         hold,

@@ -189,6 +189,9 @@ impl World {
                 | Request::Sync(_)
                 | Request::Commit { .. }
                 | Request::Leaders { .. }
+                | Request::Beat(_)
+                | Request::Session
+                | Request::Members
                 | Request::Leave { .. } => {}
             }
             return;

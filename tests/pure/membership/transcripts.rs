@@ -2,7 +2,8 @@
 //! what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
 //! `member assignor=A session=MS heartbeat=MS rebalance=MS [instance=I] [renews] [commit=MS]
-//! [hold=MS] [silence=MS]` begins, at 0, on a topic `t` of 4 partitions. Then, each with `at=MS`:
+//! [hold=MS] [silence=MS] [wall=MS] [learns=MS] [keeps]` begins, at 0, on a
+//! topic `t` of 4 partitions. Then, each with `at=MS`:
 //!
 //! - `coordinator broker=B`, `joined member=M generation=G leader=L [members=M,M]`,
 //!   `synced [partitions=K,K] [foreign]`, `led [partitions=K,K]`: the answer to the last such
@@ -11,6 +12,8 @@
 //! - `done R`, `refused R code=C [member=M]`, and `failed R`, where a connection is lost: to the
 //!   last request of the kind `R`: `find`, `join`, `sync`, `heartbeat`, `commit`, `leaders` or
 //!   `leave`;
+//! - `kept id=N fences=K:N,K:N`: the host keeps these fences; a fence is EPOCH/COUNT here;
+//! - `set_back`: so is the ledger;
 //! - `id=N` names another request than the last; `timeout`; `leave`; `proof`.
 
 use std::collections::BTreeMap;
@@ -18,13 +21,13 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use support::transcript::{Command, check_folder};
+use support::transcript::{Command, check_folder, fence_of, fence_text};
 use tandem::ids::PartitionId;
 use tandem::neli::Membership;
 use tandem::neli::membership::{
-    Assignor, Assignors, Broker, GroupConfig, GroupEvent, GroupMember, Joined, JoinedMember,
-    Partitions, Refusal, Request, RequestId, Response, Subscription, decode_assignment,
-    encode_assignment, heeds_unreachable,
+    Assignor, Assignors, Broker, ByPartition, GroupConfig, GroupEvent, GroupMember, Joined,
+    JoinedMember, Partitions, Refusal, Request, RequestId, Response, Subscription,
+    decode_assignment, encode_assignment, heeds_unreachable,
 };
 use tandem::time::Mono;
 
@@ -53,15 +56,26 @@ fn begin(command: &Command) -> GroupMember {
         hold: Duration::from_millis(command.optional("hold").unwrap_or(0)),
         backoff: Duration::from_millis(20),
         backoff_max: Duration::from_millis(200),
+        learns: command.optional("learns").map(Duration::from_millis),
         wall_ms: i64::try_from(command.optional("wall").unwrap_or(0)).unwrap(),
         seed: 7,
     };
-    GroupMember::new(Mono::ZERO, config)
+    let core = GroupMember::new(Mono::ZERO, config);
+    if command.words.iter().any(|word| word == "keeps") { core.keeping_fences() } else { core }
 }
 
 fn of_t(list: &str) -> Partitions {
     let ks = list.split(',').filter_map(|k| k.parse().ok()).map(PartitionId);
     [("t".to_owned(), ks.collect())].into()
+}
+
+/// Pairs of a partition and a fence.
+fn fences(list: &str) -> ByPartition {
+    let pair = |pair: &str| {
+        let (k, fence) = pair.split_once(':')?;
+        Some((PartitionId(k.parse().ok()?), fence_of(fence)?))
+    };
+    list.split(',').filter_map(pair).collect()
 }
 
 fn each(command: &Command, then: impl FnMut(PartitionId)) {
@@ -117,13 +131,7 @@ fn response(command: &Command) -> Response {
             Response::Leaders(ks)
         }
         "done" => Response::Done,
-        "offsets" => {
-            let pair = |pair: &str| {
-                let (k, offset) = pair.split_once(':')?;
-                Some((PartitionId(k.parse().ok()?), offset.parse().ok()?))
-            };
-            Response::Offsets(text(command, "last").split(',').filter_map(pair).collect())
-        }
+        "offsets" => Response::Offsets(fences(&text(command, "last"))),
         "refused" => {
             let refusal = Refusal::from_code(text(command, "code").parse().unwrap()).unwrap();
             Response::Refused { refusal, member_id: command.values.get("member").cloned() }
@@ -166,13 +174,14 @@ fn kind(request: &Request) -> &'static str {
         Request::Commit { .. } => "commit",
         Request::Leaders { .. } => "leaders",
         Request::Leave { .. } => "leave",
+        Request::Beat(_) | Request::Session | Request::Members => "of the newer protocol",
     }
 }
 
 fn apply(subject: &mut Subject, command: &Command) -> String {
     let now = ms(command.number("at"));
     let mut out = String::new();
-    let own = ["timeout", "leave", "proof", "heard", "delivered"];
+    let own = ["timeout", "leave", "proof", "heard", "delivered", "kept", "set_back"];
     let answered = !own.contains(&command.verb.as_str());
     let id = answered.then(|| subject.request(command));
     let core = &mut subject.core;
@@ -184,11 +193,19 @@ fn apply(subject: &mut Subject, command: &Command) -> String {
             core.handle_delivered(now, partition);
         }),
         "leave" => core.handle_leave(now),
+        "kept" => {
+            let id = RequestId(command.number("id"));
+            core.handle_fences(now, id, &fences(&text(command, "fences")));
+        }
+        "set_back" => core.handle_set_back(now),
         "failed" => core.handle_failure(now, id.unwrap()),
         "proof" => match core.proof() {
             Some(proof) => {
                 let since = proof.since.0 / 1_000_000;
-                let fence = |k| Some(format!(", {k} fenced by {}", core.fence(PartitionId(k))?));
+                let fence = |k| {
+                    let fence = fence_text(core.fence(PartitionId(k))?);
+                    Some(format!(", {k} fenced by {fence}"))
+                };
                 let fences: String = (0..4).filter_map(fence).collect();
                 writeln!(out, "proved in generation {} at {since}{fences}", proof.generation)
                     .unwrap();
@@ -208,6 +225,14 @@ fn drain(subject: &mut Subject, now: Mono, out: &mut String) {
     }
     while let Some(id) = core.poll_abandoned() {
         writeln!(out, "abandon {}", id.0).unwrap();
+    }
+    while let Some((id, fences)) = core.poll_fences() {
+        let pair = |(k, fence): (&_, &_)| format!("{k}: {}", fence_text(*fence));
+        let all: Vec<_> = fences.iter().map(pair).collect();
+        writeln!(out, "keep {}, {}", id.0, all.join(", ")).unwrap();
+    }
+    if let Some(fence) = core.poll_learned() {
+        writeln!(out, "learn {}", fence_text(fence)).unwrap();
     }
     while let Some(outgoing) = core.poll_request(now) {
         let to = outgoing.to.map_or_else(|| "any".to_owned(), |broker| broker.host);
@@ -278,11 +303,15 @@ fn request_text(request: &Request) -> String {
         }
         Request::Offsets { partitions, .. } => format!("Offsets of {}", list(partitions)),
         Request::Commit { member_id, generation, offsets } => {
-            let all: Vec<_> = offsets.iter().map(|(k, offset)| format!("{k}: {offset}")).collect();
+            let pair = |(k, fence): &(_, _)| format!("{k}: {}", fence_text(*fence));
+            let all: Vec<_> = offsets.iter().map(pair).collect();
             format!("Commit {generation} of {member_id}: {}", all.join(", "))
         }
         Request::Leaders { partitions } => format!("Leaders of {}", list(partitions)),
         Request::Leave { member_id } => format!("Leave of {member_id}"),
+        Request::Beat(_) | Request::Session | Request::Members => {
+            "of the newer protocol".to_owned()
+        }
     }
 }
 

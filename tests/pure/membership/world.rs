@@ -224,6 +224,7 @@ impl World {
             gives_way: self.story.silence.filter(|_| !self.wires.foreign.contains(&place)),
             backoff: ms(20),
             backoff_max: ms(200),
+            learns: None,
             wall_ms: -WALL_MS * i64::try_from(place).unwrap(),
             seed: self.story.seed ^ (u64::from(life) << 32) ^ u64::try_from(place).unwrap(),
         };

@@ -9,6 +9,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod broken;
 mod restarts;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,7 +17,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::ids::{Life, PartitionId};
-use tandem::neli::mesh::{LinkId, Mesh, MeshConfig, Notice, Order, Process, Share, StandIn, Word};
+use tandem::neli::mesh::{
+    Inquest, LinkId, Mesh, MeshConfig, Notice, Order, Process, Share, StandIn, Word,
+};
 use tandem::neli::{Statement, UNASSIGNED};
 use tandem::time::Mono;
 
@@ -94,6 +97,7 @@ impl World {
             holds,
             going: false,
             address: Some("127.0.0.1:1".to_owned()),
+            inquest: Inquest::default(),
         };
         let (mesh, stands) = (Mesh::new(self.now, config), BTreeMap::new());
         self.nodes.push(Node { mesh, life, alive: true, own, stands });
@@ -156,6 +160,13 @@ impl World {
             while let Some((LinkId(to), word)) = node.mesh.poll_word() {
                 let pipe = self.pipes.get_mut(&(at, to as usize));
                 pipe.into_iter().for_each(|pipe| pipe.push_back(Item::Word(word.clone())));
+            }
+            if let Some(inquest) = node.mesh.poll_inquest() {
+                node.own.inquest = inquest;
+                let own = node.own.clone();
+                node.mesh.handle_own(self.now, own.clone());
+                self.ledger.push(own);
+                continue;
             }
             assert_eq!(node.mesh.poll_close(), None, "{} closes a link", node.life);
             // Nobody answers at the address of the dead.

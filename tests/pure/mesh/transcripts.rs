@@ -1,12 +1,12 @@
 //! The mesh of one member, as transcripts under `tests/data/mesh/`: an input a line, and below
 //! `----` what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
-//! Inputs: `mesh life=L stand_in=MS [suspect=MS]` begins, at 0. Then, each with `at=MS`:
-//! `own generation=G holds=K,K leads=K,K [going]`; `ledger life=L generation=G holds=K,K leads=K,K
-//! [address=A] [going] [stranger]` and the same `word link=N …` for what is stated on a link;
-//! `notice link=N dead=L [generation=G holds=K,K]`; `linked link=N life=L`, `ended link=N`,
-//! `ask link=N`, `alive link=N`, `goodbye link=N`, `undialed life=L`, `timeout`, `leave`. Instants
-//! are milliseconds. `process=N` tells a
+//! Inputs: `mesh life=L stand_in=MS [suspect=MS]` begins, at 0. Then, each with `at=MS`: `own
+//! generation=G holds=K,K leads=K,K [going]`; `ledger life=L generation=G holds=K,K leads=K,K
+//! [address=A] [going] [stranger] [asks=N] [answers=N]`, the last two of this member, and the same
+//! `word link=N …` for what is stated on a link; `notice link=N dead=L [generation=G holds=K,K]`;
+//! `linked link=N life=L`, `ended link=N`, `ask link=N`, `alive link=N`, `goodbye link=N`, `hangup
+//! link=N`, `undialed life=L`, `timeout`, `leave`. Instants are milliseconds. `process=N` tells a
 //! process from its twin of the same name.
 
 #![allow(
@@ -22,7 +22,9 @@ use std::time::Duration;
 use support::transcript::{Command, check_folder};
 use tandem::ids::{Life, PartitionId};
 use tandem::neli::Statement;
-use tandem::neli::mesh::{LinkId, Mesh, MeshConfig, Notice, Order, Process, Share, StandIn, Word};
+use tandem::neli::mesh::{
+    Inquest, LinkId, Mesh, MeshConfig, Notice, Order, Process, Share, StandIn, Word,
+};
 use tandem::time::Mono;
 
 fn ms(at: u64) -> Mono {
@@ -58,7 +60,17 @@ fn begin(command: &Command) -> Mesh {
     Mesh::new(Mono::ZERO, config)
 }
 
-fn statement(command: &Command, life: Life) -> Statement {
+/// What the author asks and answers the member of the transcript.
+fn inquest(command: &Command, me: &Life) -> Inquest {
+    let me = Process { life: me.clone(), number: 0 };
+    let of = |key| {
+        let number = command.optional(key).map(|number| number as u32);
+        number.map(|number| (me.clone(), number)).into_iter().collect()
+    };
+    Inquest { asks: of("asks"), answers: of("answers") }
+}
+
+fn statement(command: &Command, life: Life, me: &Life) -> Statement {
     Statement {
         group: if command.has("stranger") { "other" } else { "g" }.parse().unwrap(),
         life,
@@ -68,6 +80,7 @@ fn statement(command: &Command, life: Life) -> Statement {
         leads: partitions(command, "leads"),
         going: command.has("going"),
         address: command.values.get("address").cloned(),
+        inquest: inquest(command, me),
     }
 }
 
@@ -76,9 +89,9 @@ fn apply(mesh: &mut Mesh, me: &Life, command: &Command) {
     let link = command.optional("link").map(LinkId);
     let mut word = |word: Word| mesh.handle_word(now, link.unwrap(), word);
     match command.verb.as_str() {
-        "own" => mesh.handle_own(now, statement(command, me.clone())),
-        "ledger" => mesh.handle_statement(now, &statement(command, life(command, "life"))),
-        "word" => word(Word::Statement(statement(command, life(command, "life")))),
+        "own" => mesh.handle_own(now, statement(command, me.clone(), me)),
+        "ledger" => mesh.handle_statement(now, &statement(command, life(command, "life"), me)),
+        "word" => word(Word::Statement(statement(command, life(command, "life"), me))),
         "notice" => {
             let generation = command.optional("generation").map(|it| it as i32);
             let partitions = partitions(command, "holds");
@@ -88,6 +101,7 @@ fn apply(mesh: &mut Mesh, me: &Life, command: &Command) {
         "ask" => word(Word::Ask),
         "alive" => word(Word::Alive),
         "goodbye" => word(Word::Goodbye),
+        "hangup" => word(Word::Hangup),
         "linked" => mesh.handle_linked(now, link.unwrap(), &process(command, "life")),
         "ended" => mesh.handle_ended(now, link.unwrap()),
         "undialed" => mesh.handle_undialed(now, &process(command, "life")),
@@ -113,6 +127,13 @@ fn drain(mesh: &mut Mesh) -> String {
         }
         .unwrap();
     }
+    if let Some(Inquest { asks, answers }) = mesh.poll_inquest() {
+        let list = |all: std::collections::BTreeMap<Process, u32>| {
+            let all: Vec<_> = all.iter().map(|(of, n)| format!(" {of} ({n})")).collect();
+            if all.is_empty() { " nobody".to_owned() } else { all.concat() }
+        };
+        writeln!(out, "ledger: asks{}, answers{}", list(asks), list(answers)).unwrap();
+    }
     while let Some((LinkId(link), word)) = mesh.poll_word() {
         let word = match word {
             Word::Statement(it) => {
@@ -126,7 +147,7 @@ fn drain(mesh: &mut Mesh) -> String {
                 let owned = share.map(|it| shown(&it.partitions)).unwrap_or_default();
                 format!("{dead} was dead before; {owned}")
             }
-            Word::Ask | Word::Alive | Word::Goodbye => format!("{word:?}"),
+            Word::Ask | Word::Alive | Word::Goodbye | Word::Hangup => format!("{word:?}"),
         };
         writeln!(out, "to {link}: {word}").unwrap();
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::ids::TrialNumber;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent};
 use tandem::timeline::{Recent, Timeline};
 use tandem::topology::Plan;
 use tandem::verdict::joint_gaps_found;
@@ -76,7 +76,7 @@ impl Series {
         let id = format!("{number}.k");
         self.story.began(at_base(500), number);
         self.story.asked(&victim, at_base(2_000), &id, "kill").died(&victim, at_base(2_003));
-        self.story.of(&victim, at_base(2_003), What::FaultInForce { fault: fault(&id) });
+        self.story.of(&victim, at_base(2_003), RunEvent::FaultInForce { fault: fault(&id) });
         if seen == Seen::FailedWithGap {
             self.story.run(at_base(2_004), failed(&id, "kill", "refused"));
         }
@@ -98,7 +98,7 @@ impl Series {
             }
             Seen::Unknown => {
                 let (from, until) = (at(at_base(2_500)), at(at_base(2_700)));
-                self.story.says("p2-1.1", at_base(2_700), What::Hole { from, until });
+                self.story.says("p2-1.1", at_base(2_700), MemberEvent::Hole { from, until });
             }
             Seen::Lost => {
                 self.story.lose(Some("p2-1.1"));

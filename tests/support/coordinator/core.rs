@@ -8,10 +8,11 @@ use rand_chacha::ChaCha8Rng;
 use tandem::groups::{Coordinator, CoordinatorSettings, Fault, ReplyBody, Token};
 use tandem::time::Mono;
 
-use super::{Answer, Request, Subject, lines, said};
+use super::consumer::{TOPICS, topic_id};
+use super::{Answer, Request, Subject, consumer, lines, said};
 
 /// The most by which a socket, a scheduler and a busy machine delay a step.
-const LATE_MS_MAX: u64 = 80;
+pub const LATE_MS_MAX: u64 = 80;
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -29,7 +30,10 @@ pub struct Core {
 
 impl Core {
     pub fn new(settings: CoordinatorSettings) -> Self {
-        let coordinator = Coordinator::new(settings);
+        let mut coordinator = Coordinator::new(settings);
+        for (name, width) in TOPICS {
+            coordinator.handle_topic(Mono::ZERO, name, topic_id(name), width);
+        }
         Self {
             coordinator,
             parked: BTreeMap::new(),
@@ -84,6 +88,27 @@ impl Core {
             Request::List => said::listed(client, &self.coordinator.handle_list(at)),
             Request::Delete(group) => {
                 said::done(client, "delete", code(self.coordinator.handle_delete(at, &group)))
+            }
+            Request::Beat(beat) => {
+                let reply = self.coordinator.handle_consumer_heartbeat(at, &beat);
+                consumer::beaten(client, reply.as_ref().map_err(|fault| fault.code()))
+            }
+            Request::Inspect(group) => {
+                let found = self.coordinator.handle_describe_consumer(at, &group);
+                consumer::inspected(client, found.as_ref().ok_or(69))
+            }
+            Request::Configure(group, to) => {
+                let outcome = self.coordinator.handle_overrides(at, &group, to);
+                said::done(client, "configure", code(outcome))
+            }
+            Request::Recall(group, member, epoch, position) => {
+                let member = (!member.is_empty()).then_some(member.as_str());
+                let may = self.coordinator.handle_check_fetch(at, &group, member, epoch);
+                let found = may.map(|()| {
+                    let found = self.coordinator.handle_fetch_offset(at, &group, &position);
+                    found.map(|found| found.offset)
+                });
+                consumer::recalled(client, found.map_err(Fault::code))
             }
             Request::Join(_) | Request::Sync(_) | Request::Wait => return,
         };
@@ -144,6 +169,10 @@ impl Subject for Core {
             | Request::Fetch(..)
             | Request::Describe(_)
             | Request::List
+            | Request::Beat(_)
+            | Request::Inspect(_)
+            | Request::Configure(..)
+            | Request::Recall(..)
             | Request::Delete(_) => self.at_once(client, request),
         }
     }

@@ -8,9 +8,12 @@ use tandem::groups::{
 };
 
 use super::alias::Aliases;
+use super::consumer_wire::Topics;
 use super::{Answer, said};
 
 pub struct Reader<'a> {
+    /// The ids of topics on this broker, and their names.
+    pub topics: &'a Topics,
     pub aliases: &'a mut Aliases,
     /// Begins the names of the groups of this play.
     pub prefix: &'a str,
@@ -31,7 +34,9 @@ impl Reader<'_> {
                 let codes: Vec<_> = each.map(|partition| partition.error_code).collect();
                 said::committed(client, &codes)
             }
-            ResponseKind::OffsetFetch(answer) => said::fetched(client, offset(&answer)),
+            ResponseKind::OffsetFetch(answer) if answer.groups.is_empty() => {
+                said::fetched(client, offset(&answer))
+            }
             ResponseKind::DescribeGroups(answer) => {
                 self.described(client, answer.groups.first().unwrap())
             }
@@ -39,7 +44,7 @@ impl Reader<'_> {
             ResponseKind::DeleteGroups(answer) => {
                 said::done(client, "delete", answer.results.first().unwrap().error_code)
             }
-            other => panic!("unrequested: {other:?}"),
+            other => self.consumer(client, other),
         }
     }
 
@@ -116,7 +121,7 @@ impl Reader<'_> {
             list.push(Listing {
                 group: name.to_owned(),
                 protocol_type: group.protocol_type.to_string(),
-                state: state(&group.group_state),
+                state: super::consumer::state(&group.group_type, &group.group_state),
             });
         }
         said::listed(client, &list)
@@ -137,7 +142,7 @@ fn offset(answer: &OffsetFetchResponse) -> Option<i64> {
     (offset >= 0).then_some(offset)
 }
 
-fn state(name: &str) -> State {
+pub(super) fn state(name: &str) -> State {
     let all = [
         State::Empty,
         State::PreparingRebalance,

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Commit, CommittedOffset, CoordinatorSettings, Departure, Heartbeat, Join, Leave, Protocol,
-    Sync, TopicPartition,
+    Commit, CommittedOffset, CoordinatorSettings, Departure, Heartbeat, Join, Leave, Protocol, Sync,
 };
 use tandem::time::Mono;
 
@@ -41,15 +40,15 @@ impl<'a> Line<'a> {
         Self { word, client, settings }
     }
 
-    fn text(&self, name: &str, default: &str) -> String {
+    pub(super) fn text(&self, name: &str, default: &str) -> String {
         self.settings.get(name).copied().unwrap_or(default).to_owned()
     }
 
-    fn option(&self, name: &str) -> Option<String> {
+    pub(super) fn option(&self, name: &str) -> Option<String> {
         self.settings.get(name).map(|text| (*text).to_owned())
     }
 
-    fn number(&self, name: &str, default: i64) -> i64 {
+    pub(super) fn number(&self, name: &str, default: i64) -> i64 {
         self.settings.get(name).map_or(default, |text| text.parse().unwrap())
     }
 
@@ -60,7 +59,7 @@ impl<'a> Line<'a> {
         self.settings.get(name).map(|_| Mono::ZERO + self.span(name, 0))
     }
 
-    fn span(&self, name: &str, default: i64) -> Duration {
+    pub(super) fn span(&self, name: &str, default: i64) -> Duration {
         Duration::from_millis(u64::try_from(self.number(name, default)).unwrap())
     }
 }
@@ -122,7 +121,7 @@ pub fn request(line: &Line<'_>, clients: &BTreeMap<String, Client>) -> Request {
                 metadata: "m".repeat(usize::try_from(line.number("metadata", 0)).unwrap()),
             };
             let knows_group_id_not_found = line.number("version", 9) >= 9;
-            let positions = vec![(ledger(), offset)];
+            let positions = vec![(super::consumer::position(line), offset)];
             Request::Commit(Commit {
                 group,
                 member_id,
@@ -132,12 +131,12 @@ pub fn request(line: &Line<'_>, clients: &BTreeMap<String, Client>) -> Request {
                 positions,
             })
         }
-        "fetch" => Request::Fetch(group, ledger()),
+        "fetch" => Request::Fetch(group, super::consumer::position(line)),
         "describe" => Request::Describe(group),
         "list" => Request::List,
         "delete" => Request::Delete(group),
         "wait" => Request::Wait,
-        word => panic!("{word} is no request"),
+        _ => super::consumer::request(line, &client, group),
     }
 }
 
@@ -162,10 +161,6 @@ fn join(line: &Line<'_>, group: String, member_id: String) -> Join {
         needs_known_id: version >= 4,
         can_skip_assignment: version >= 9,
     }
-}
-
-fn ledger() -> TopicPartition {
-    TopicPartition { topic: "ledger".to_owned(), partition: 0 }
 }
 
 fn bytes(text: &str) -> Bytes {

@@ -1,6 +1,8 @@
 //! What transcripts are made of: a subject that is asked, and the text around it.
 
 pub mod alias;
+pub mod consumer;
+pub mod consumer_wire;
 pub mod core;
 pub mod embedded;
 pub mod frames;
@@ -12,6 +14,7 @@ pub mod said;
 pub mod transcript;
 pub mod wire;
 
+use tandem::groups::consumer::{ConsumerHeartbeat, GroupOverrides};
 use tandem::groups::{Commit, Heartbeat, Join, Leave, Sync, TopicPartition};
 use tandem::time::Mono;
 
@@ -27,6 +30,14 @@ pub enum Request {
     Describe(String),
     List,
     Delete(String),
+    /// ConsumerGroupHeartbeat.
+    Beat(ConsumerHeartbeat),
+    /// ConsumerGroupDescribe.
+    Inspect(String),
+    /// Settings of a group.
+    Configure(String, GroupOverrides),
+    /// An offset, as a member with this id and epoch asks for it.
+    Recall(String, String, i32, TopicPartition),
     /// Nothing: time passes.
     Wait,
 }

@@ -6,7 +6,7 @@ use tandem::groups::{Departure, Description, Fault, Joined, Listing};
 
 use super::Answer;
 
-const FAULTS: [Fault; 14] = [
+const FAULTS: [Fault; 22] = [
     Fault::UnknownServerError,
     Fault::OffsetMetadataTooLarge,
     Fault::CoordinatorNotAvailable,
@@ -21,6 +21,14 @@ const FAULTS: [Fault; 14] = [
     Fault::MemberIdRequired,
     Fault::GroupMaxSizeReached,
     Fault::FencedInstanceId,
+    Fault::UnsupportedVersion,
+    Fault::InvalidConfig,
+    Fault::InvalidRequest,
+    Fault::FencedMemberEpoch,
+    Fault::UnreleasedInstanceId,
+    Fault::UnsupportedAssignor,
+    Fault::StaleMemberEpoch,
+    Fault::InvalidRegularExpression,
 ];
 
 /// Kafka's name for an error code, and its number.
@@ -127,7 +135,8 @@ pub fn described(client: &str, description: Option<&Description>) -> Answer {
 
 pub fn listed(client: &str, list: &[Listing]) -> Answer {
     let each = list.iter().map(|line| {
-        format!("{client} list {} {} {:?}", line.group, line.state, line.protocol_type)
+        let kind = if line.state.kind() == "classic" { "" } else { " type=consumer" };
+        format!("{client} list {} {} {:?}{kind}", line.group, line.state, line.protocol_type)
     });
     let mut lines: Vec<_> = each.collect();
     lines.sort();

@@ -6,7 +6,7 @@ use tandem::groups::CoordinatorSettings;
 use tandem::time::Mono;
 
 use super::line::{self, Client, Line};
-use super::{Answer, Subject};
+use super::{Answer, Subject, consumer};
 
 /// The subjects that an answer may be marked for, as in `kafka: (waits)`. The core and the
 /// embedded broker are `here`.
@@ -42,6 +42,9 @@ pub fn play(text: &str, make: impl Fn(CoordinatorSettings) -> Box<dyn Subject>) 
         at = next;
         subject.ask(at, line.client, line::request(&line, &clients));
         let mut answers = subject.answers(expected.len());
+        if line.text("show", "") == "counts" {
+            answers.iter_mut().for_each(|(_, said)| said.line = consumer::counted(&said.line));
+        }
         // Those who waited are answered in no particular order.
         answers.sort_by_key(|(name, said)| (name != line.client, name.clone(), said.line.clone()));
         let said = remember(&mut clients, answers);

@@ -16,10 +16,11 @@ use kafka_protocol::protocol::StrBytes;
 use tandem::groups::{Commit, Heartbeat, Join, Leave, Sync, TopicPartition};
 
 use super::Request;
+use super::consumer_wire::{self, Topics};
 use super::frames::Ask;
 
 /// None where time passes and nothing is said.
-pub fn ask(request: Request) -> Option<Ask> {
+pub fn ask(request: Request, topics: &Topics) -> Option<Ask> {
     let (key, version, body) = match request {
         Request::Join(join) => {
             let version = match (join.needs_known_id, join.can_skip_assignment) {
@@ -52,6 +53,9 @@ pub fn ask(request: Request) -> Option<Ask> {
         Request::Delete(group) => {
             let ask = DeleteGroupsRequest::default().with_groups_names(vec![text(group).into()]);
             (ApiKey::DeleteGroups, 2, RequestKind::DeleteGroups(ask))
+        }
+        Request::Beat(_) | Request::Inspect(_) | Request::Configure(..) | Request::Recall(..) => {
+            return consumer_wire::ask(request, topics);
         }
         Request::Wait => return None,
     };

@@ -11,7 +11,7 @@ use tandem::ids::FaultId;
 use tandem::time::Mono;
 
 /// Nothing here takes longer, however loaded the machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// After a rule is in force nothing comes for so long; what would come takes well under a
 /// millisecond.
 pub const SILENCE: Duration = Duration::from_millis(150);
@@ -205,6 +205,15 @@ impl Client {
     /// Whether it ends by a reset, and not in good order.
     pub fn is_reset(&mut self) -> bool {
         self.end().is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset)
+    }
+
+    /// Whether it ends so at a request. The reset may come before the request was written, and is
+    /// the error of the write then, and of nothing after it.
+    pub fn is_reset_at(&mut self, api: i16, correlation: i32, bytes: usize) -> bool {
+        match self.0.write_all(&request(api, correlation, bytes)) {
+            Ok(()) => self.is_reset(),
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
     }
 }
 

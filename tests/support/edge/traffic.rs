@@ -11,8 +11,11 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::Message;
+use rdkafka::metadata::MetadataTopic;
 use rdkafka::producer::{BaseRecord, ThreadedProducer};
 use tandem::time::Mono;
+
+use crate::experiment::eventually;
 
 /// What keeps its order: a partition to rdkafka, a key to kcat.
 const LANES: u32 = 6;
@@ -54,14 +57,30 @@ impl Tally {
     }
 }
 
-/// Makes a topic for it, of which a broker keeps a minute.
+/// Makes a topic for it, of which a broker keeps a minute, and waits until all brokers know it: a
+/// consumer that asks one that does not takes that for an error.
 pub fn create(bootstrap: &str, topic: &str) {
     let admin: AdminClient<_> = config(bootstrap).create().unwrap();
+    let name = topic;
     let topic = NewTopic::new(topic, LANES.cast_signed(), TopicReplication::Fixed(1));
     let topic = topic.set("retention.ms", "60000");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let made = runtime.block_on(admin.create_topics([&topic], &AdminOptions::new())).unwrap();
     assert!(made.iter().all(Result::is_ok), "{made:?}");
+    let all = admin.inner().fetch_metadata(None, PATIENCE).unwrap();
+    for broker in all.brokers() {
+        let broker = format!("{}:{}", broker.host(), broker.port());
+        let is_known = || knows(&broker, name).then_some(());
+        eventually("a broker that knows the topic", PATIENCE, is_known);
+    }
+}
+
+/// Whether this broker knows all of a topic: it is the only one that a new client is connected to.
+fn knows(broker: &str, topic: &str) -> bool {
+    let client: BaseConsumer = config(broker).create().unwrap();
+    let found = client.fetch_metadata(Some(topic), PATIENCE);
+    let whole = |it: &MetadataTopic| it.name() == topic && it.partitions().len() == LANES as usize;
+    found.is_ok_and(|all| all.topics().iter().any(whole))
 }
 
 /// An rdkafka producer and consumer, until it is time to end.

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{command, said};
 
-const VERSION: &str = "2.16.1";
+pub const VERSION: &str = "2.16.1";
 
-/// Makes the environment, once.
-fn python() -> PathBuf {
+/// The interpreter of the environment, which is made once.
+pub fn python() -> PathBuf {
     static MAKE: Mutex<()> = Mutex::new(());
     let _one_at_a_time = MAKE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = crate::scratch().join(format!("confluent-kafka-{VERSION}"));

@@ -1,6 +1,11 @@
 //! The broker's process and the way to it, the commands of clients, and patience.
 
 pub mod confluent;
+pub mod groups;
+pub mod java;
+pub mod log;
+pub mod readers;
+pub mod shares;
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -13,12 +18,13 @@ use tandem::time::Mono;
 
 use crate::edge::process::Edges;
 
-/// Nothing here takes longer, however loaded the machine.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Nothing here takes longer, however loaded the machine, and however slow the network from which
+/// a client is fetched.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A broker process, which ends when this value is dropped, even if the test fails.
 pub struct Broker {
-    _process: BrokerProcess,
+    process: BrokerProcess,
     /// Where clients find it.
     pub address: String,
     _edges: Option<Edges>,
@@ -29,7 +35,12 @@ impl Broker {
     pub fn direct() -> Self {
         let process = BrokerProcess::start();
         let address = process.address.clone();
-        Self { _process: process, address, _edges: None }
+        Self { process, address, _edges: None }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.child.id()
     }
 
     /// One that clients reach through an edge.
@@ -60,7 +71,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
 }
 
-/// Runs a command that must succeed within three minutes, with this on its standard input; what it
+/// Runs a command that must succeed within ten minutes, with this on its standard input; what it
 /// says.
 pub fn said(command: &mut Command, input: &str) -> String {
     let mut child = command

@@ -1,5 +1,5 @@
-//! The processes themselves, from `deploy/kafka/up` to `deploy/kafka/down`; and a pair of them that
-//! several tests share, for to start them takes longer than many a test.
+//! The processes themselves, from `deploy/kafka/up` to `deploy/kafka/down`. Several tests share
+//! those of one kind, for to start them takes longer than many a test.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub struct Clusters {
 impl Clusters {
     /// Starts them; `options` go to `up`.
     pub fn up(clusters: usize, options: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::memory::folder();
         let (base, version) = (free_ports(clusters).to_string(), "4.3.0");
         let mut up = script("up", &folder);
         up.arg(clusters.to_string()).args(["--base-port", &base, "--version", version]);
@@ -43,50 +43,67 @@ impl Drop for Clusters {
     }
 }
 
-/// Two clusters, and how many tests want them.
-struct Pair {
+/// Clusters of one kind, and how many tests want them.
+struct Kind {
+    count: usize,
+    /// Those that they are started with.
+    options: Vec<String>,
     wanted: usize,
-    /// With the options that they were started with.
-    clusters: Option<(Vec<String>, Arc<Clusters>)>,
+    clusters: Option<Arc<Clusters>>,
 }
 
-static PAIR: Mutex<Pair> = Mutex::new(Pair { wanted: 0, clusters: None });
+static KINDS: Mutex<Vec<Kind>> = Mutex::new(Vec::new());
 
-fn pair() -> MutexGuard<'static, Pair> {
-    PAIR.lock().unwrap_or_else(PoisonError::into_inner)
+fn kinds() -> MutexGuard<'static, Vec<Kind>> {
+    KINDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A share in the pair. The clusters end with the last share, even if a test fails; in a `static`
-/// they would outlive the program, which drops none. So a test that wants the pair says so before
-/// its turn comes, while another test may still have it.
-pub(super) struct Share(());
+/// A share in clusters of one kind. They end with the last share, even if a test fails; in a
+/// `static` they would outlive the program, which drops none. So a test that wants them says so
+/// before its turn comes, while another test may still have them.
+pub(super) struct Share {
+    count: usize,
+    options: Vec<String>,
+}
 
 impl Share {
-    /// Wants the pair.
-    pub(super) fn take() -> Self {
-        pair().wanted += 1;
-        Self(())
+    /// Wants so many clusters with these options.
+    pub(super) fn take(count: usize, options: &[&str]) -> Self {
+        let options = options.iter().map(|it| (*it).to_owned()).collect();
+        let share = Self { count, options };
+        let mut kinds = kinds();
+        if let Some(kind) = kinds.iter_mut().find(|kind| share.is_in(kind)) {
+            kind.wanted += 1;
+        } else {
+            let options = share.options.clone();
+            kinds.push(Kind { count, options, wanted: 1, clusters: None });
+        }
+        share
     }
 
-    /// The clusters, which are started if no test has them. The caller has the turn, so that no
-    /// other test uses a pair with other options, and that pair ends.
-    pub(super) fn clusters(&self, options: &[&str]) -> Arc<Clusters> {
-        let mut pair = pair();
-        pair.clusters.take_if(|(other, _)| other != options);
+    fn is_in(&self, kind: &Kind) -> bool {
+        (kind.count, &kind.options) == (self.count, &self.options)
+    }
+
+    /// The clusters, which are started if no test has them.
+    pub(super) fn clusters(&self) -> Arc<Clusters> {
+        let mut kinds = kinds();
+        let kind = kinds.iter_mut().find(|kind| self.is_in(kind)).expect("it is wanted");
         let start = || {
-            let owned = options.iter().map(|it| (*it).to_owned()).collect();
-            (owned, Arc::new(Clusters::up(2, options)))
+            let options: Vec<_> = self.options.iter().map(String::as_str).collect();
+            Arc::new(Clusters::up(self.count, &options))
         };
-        Arc::clone(&pair.clusters.get_or_insert_with(start).1)
+        Arc::clone(kind.clusters.get_or_insert_with(start))
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut pair = pair();
-        pair.wanted -= 1;
-        if pair.wanted == 0 {
-            drop(pair.clusters.take());
+        let mut kinds = kinds();
+        let Some(kind) = kinds.iter_mut().find(|kind| self.is_in(kind)) else { return };
+        kind.wanted -= 1;
+        if kind.wanted == 0 {
+            drop(kind.clusters.take());
         }
     }
 }

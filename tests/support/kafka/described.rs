@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 
 use super::{Kafka, eventually};
@@ -23,7 +23,7 @@ pub fn equal(kafka: &Kafka, times: u32) -> u32 {
     let run = kafka.start(&[&solo[..], &soon].concat());
     let (mut since, mut equal) = (Mono::ZERO, 0);
     for time in 1..=times {
-        let so_far = eventually("the group settles", Duration::from_secs(30), || {
+        let so_far = eventually("the group settles", Duration::from_secs(60), || {
             let facts = facts(&run.out);
             facts.iter().any(|fact| settled(fact) && fact.t > since).then_some(facts)
         });
@@ -33,17 +33,15 @@ pub fn equal(kafka: &Kafka, times: u32) -> u32 {
         } else {
             eprintln!("time {time}: members claim {:?}, and {text}", claims(&so_far));
         }
-        // A rebalance: the member that leads most is killed, and comes back.
-        let (victim, pid) = leader(&so_far);
-        since = Mono::now();
-        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        // A rebalance: the member that leads most is killed, and comes back. A group may settle
+        // before that, where a host that stalls delays the new process.
+        let pid = rustix::process::Pid::from_raw(leader(&so_far)).unwrap();
+        let killed = Mono::now();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-        eventually("a successor settles in", Duration::from_secs(10), || {
-            let died = |fact: &Fact| {
-                let life = fact.life.as_ref().map(ToString::to_string);
-                life.as_ref() == Some(&victim) && matches!(fact.what, What::Died { .. })
-            };
-            facts(&run.out).iter().any(died).then_some(())
+        since = eventually("the next life of who was killed", Duration::from_secs(60), || {
+            let facts = facts(&run.out);
+            let begins = facts.iter().find(|fact| started(fact) && fact.t > killed);
+            begins.map(|fact| fact.t)
         });
     }
     run.interrupt();
@@ -57,7 +55,11 @@ fn facts(out: &Path) -> Vec<Fact> {
 }
 
 fn settled(fact: &Fact) -> bool {
-    matches!(fact.what, What::Settled { .. })
+    matches!(fact.what, What::Run(RunEvent::Settled { .. }))
+}
+
+fn started(fact: &Fact) -> bool {
+    matches!(fact.what, What::Run(RunEvent::Started { .. }))
 }
 
 /// Partitions by life.
@@ -70,26 +72,32 @@ fn claims(facts: &[Fact]) -> Held {
         let Some(life) = &fact.life else { continue };
         let claims = held.entry(life.to_string()).or_default();
         match &fact.what {
-            What::Claimed { partition, .. } => drop(claims.insert(partition.0)),
-            What::Lapsed { partition, .. } => drop(claims.remove(&partition.0)),
-            What::Died { .. } => drop(held.remove(&life.to_string())),
+            What::Member(MemberEvent::Claimed { partition, .. }) => {
+                claims.insert(partition.0);
+            }
+            What::Member(MemberEvent::Lapsed { partition, .. }) => {
+                claims.remove(&partition.0);
+            }
+            What::Run(RunEvent::Died { .. }) => drop(held.remove(&life.to_string())),
             _ => {}
         }
     }
     held
 }
 
-/// Who claims most, and its process.
-fn leader(facts: &[Fact]) -> (String, i32) {
+/// The process of the life that claims most.
+fn leader(facts: &[Fact]) -> i32 {
     let held = claims(facts);
     let (victim, _) = held.iter().max_by_key(|(_, claims)| claims.len()).unwrap();
     let pid = facts.iter().find_map(|fact| match &fact.what {
-        What::Started { pid, .. } if fact.life.as_ref().unwrap().to_string() == *victim => {
+        What::Run(RunEvent::Started { pid, .. })
+            if fact.life.as_ref().unwrap().to_string() == *victim =>
+        {
             Some(*pid)
         }
         _ => None,
     });
-    (victim.clone(), i32::try_from(pid.unwrap()).unwrap())
+    i32::try_from(pid.unwrap()).unwrap()
 }
 
 /// The table of `--describe --members --verbose`: the fourth column is the client id, and the first

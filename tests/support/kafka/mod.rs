@@ -6,7 +6,7 @@ pub mod described;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use crate::quiet::{NOISE_MAX, await_quiet, is_disturbed, undisturbed as undisturbed_run};
@@ -18,12 +18,25 @@ use tandem::time::Mono;
 use tandem::timeline::{Cause, Interval, Timeline};
 use tandem::verdict::{Report, undisturbed};
 
-/// Runs measure time: one test after the other.
-static TURN: Mutex<()> = Mutex::new(());
+/// What measures time writes, and is alone; what claims no length reads.
+static TURN: RwLock<()> = RwLock::new(());
+
+/// Waits until no other test of this program runs.
+pub fn turn() -> Turn {
+    Turn::Alone(TURN.write().unwrap_or_else(PoisonError::into_inner))
+}
 
 /// Waits until no other test of this program measures.
-pub fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+pub fn shared_turn() -> Turn {
+    Turn::Beside(TURN.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The turn of a test.
+pub enum Turn {
+    /// It measures.
+    Alone(RwLockWriteGuard<'static, ()>),
+    /// It claims no length.
+    Beside(RwLockReadGuard<'static, ()>),
 }
 
 /// Clusters that a test has for itself, for as long as this value lives. They end with it, unless
@@ -34,7 +47,7 @@ pub struct Kafka {
     count: usize,
     _share: Option<Share>,
     // Dropped last: no other test measures while clusters end.
-    _turn: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Deref for Kafka {
@@ -46,18 +59,47 @@ impl Deref for Kafka {
 }
 
 impl Kafka {
-    /// Starts clusters; `options` go to `up`.
+    /// Starts clusters for a test that measures; `options` go to `up`.
     pub fn up(clusters: usize, options: &[&str]) -> Self {
-        let turn = turn();
+        Self::up_in(turn(), clusters, options)
+    }
+
+    /// The same for a test that claims no length.
+    pub fn up_beside(clusters: usize, options: &[&str]) -> Self {
+        Self::up_in(shared_turn(), clusters, options)
+    }
+
+    fn up_in(turn: Turn, clusters: usize, options: &[&str]) -> Self {
         let clusters = Arc::new(Clusters::up(clusters, options));
         Self { count: clusters.bootstraps.len(), clusters, _share: None, _turn: turn }
     }
 
     /// So many of two clusters that all tests share which ask for them, with the same `options`.
     pub fn shared(count: usize, options: &[&str]) -> Self {
-        let share = Share::take();
+        Self::share_in(turn, (2, count), options)
+    }
+
+    /// The same for a test that claims no length.
+    pub fn shared_beside(count: usize, options: &[&str]) -> Self {
+        Self::share_in(shared_turn, (2, count), options)
+    }
+
+    /// One cluster of three brokers, which all tests share that ask for it. A busy machine does not
+    /// end the brokers' own sessions.
+    pub fn three_brokers() -> Self {
+        let patient = ["--brokers", "3", "--set", "broker.session.timeout.ms=9000"];
+        Self::share_in(turn, (1, 1), &patient)
+    }
+
+    /// So many of `all` clusters.
+    fn share_in(
+        turn: impl FnOnce() -> Turn,
+        (all, count): (usize, usize),
+        options: &[&str],
+    ) -> Self {
+        let share = Share::take(all, options);
         let turn = turn();
-        Self { clusters: share.clusters(options), count, _share: Some(share), _turn: turn }
+        Self { clusters: share.clusters(), count, _share: Some(share), _turn: turn }
     }
 
     /// Two as they are without options.

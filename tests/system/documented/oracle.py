@@ -9,9 +9,9 @@ import sys
 from bisect import bisect_right
 
 END = 2**64 - 1
-TICKLESS, SILENCE = 100_000_000, 250_000_000
+TICKLESS, SILENCE, SILENT = 100_000_000, 250_000_000, 1_000_000_000
 BY_MEMBER = {"assigned", "revoked", "lost", "claimed", "renewed", "lapsed", "ticks", "hole",
-             "late", "leaving", "clock", "unconnected", "connected"}
+             "late", "leaving", "clock", "unconnected", "connected", "refused"}
 UNITS = {"h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 ALPHA, AFTER_FAULT, FELT = 0.05, 15 * 10**9, 15 * 10**9
 
@@ -42,6 +42,14 @@ def less(spans, holes):
     return union(out)
 
 
+def wider(spans, by):
+    return union((max(0, a - by), min(END, b + by)) for a, b in spans)
+
+
+def narrower(spans, by):
+    return union((a + by if a else a, b if b == END else max(0, b - by)) for a, b in spans)
+
+
 def length(spans):
     return sum(b - a for a, b in union(spans))
 
@@ -69,6 +77,7 @@ class Life:
         self.claims, self.open, self.runs = {}, set(), {}
         self.started = self.death = self.last = self.not_yet = None
         self.reports = "claims"
+        self.error, self.strange = 0, None
         self.requests = {"end": [], "stop": []}
         self.stops, self.unknown, self.apart = [], [], []
         self.held = {}
@@ -148,12 +157,18 @@ class Life:
         said = fact[kind]
         not_yet, self.not_yet = self.not_yet, None
         if kind == "started":
-            self.started = t
+            self.started = t if self.started is None else min(t, self.started)
             external = said.get("external")
             if external:
-                self.reports = "always" if external["same_clock"] else "never"
-                if not external["same_clock"]:
-                    self.unknown.append((t, END))
+                self.error = 0 if external["same_clock"] else external.get("error_ns")
+                if self.error is None:
+                    self.error, self.reports = 0, "never"
+                    self.strange = t if self.strange is None else self.strange
+                else:
+                    self.reports = "always"
+                    if self.strange is not None:
+                        self.unknown.append((self.strange, t))
+                        self.strange = None
         elif kind == "died":
             asked = min((when for _, when in self.requests["end"]), default=t)
             self.requests["end"] = []
@@ -190,6 +205,8 @@ class Life:
             silent = less(less([(spoke, asked)], self.stopped()), stalls)
             if length(silent) > SILENCE:
                 self.unknown.append((spoke, confirmed))
+        if self.strange is not None:
+            self.unknown.append((self.strange, END))
         self.unknown = cut(self.unknown, self.started or 0, confirmed)
         if unattended is not None:
             self.unknown = union(self.unknown + [(unattended, END)])
@@ -197,7 +214,7 @@ class Life:
     def holds(self, partition):
         asked = self.death[0] if self.death else END
         held = [(begin, END if end is None else end) for begin, end in self.held.get(partition, [])]
-        return less(cut(held, 0, asked), self.stopped())
+        return narrower(less(cut(held, 0, asked), self.stopped()), self.error)
 
     def claims_on(self, partition):
         return [span for (on, _), span in self.claims.items() if on == partition]
@@ -208,7 +225,12 @@ class Life:
         widths = {}
         if self.death and any(end == confirmed for _, end in claims):
             widths[confirmed] = confirmed - asked
-        return less(claims, self.unknown), union(claims + self.unknown), widths
+        return self.seen(claims, self.unknown) + (widths,)
+
+    def seen(self, spans, unknown):
+        """What is sure, and what is possible."""
+        return (narrower(less(spans, unknown), self.error),
+                wider(union(spans + unknown), self.error))
 
     def served(self, partition):
         asked = self.death[0] if self.death else END
@@ -232,7 +254,7 @@ class Life:
             for when, width in ends:
                 widths[when] = max(width, widths.get(when, 0))
         unknown = union(self.unknown + doubtful)
-        return less(served, unknown), union(served + unknown), widths
+        return self.seen(served, unknown) + (widths,)
 
 
 def share(of, part, whole):
@@ -280,11 +302,10 @@ class Run:
             authors.setdefault(author, []).append(fact)
         own = sorted(authors.pop(None, []), key=lambda fact: fact["seq"])
         self.lives, self.home = {}, home
-        left = {name for name, said in authors.items() if any("leaving" in it for it in said)}
         self.troubles = {name: [] for name in self.groups}
         self.settled = {name: [] for name in self.groups}
         self.lost = []
-        self.read_own(own, left)
+        self.read_own(own, self.read_leaves(authors))
         for name, said in authors.items():
             for fact in said:
                 life = self.life(name)
@@ -316,8 +337,43 @@ class Run:
             return None
         return self.lives.setdefault(name, Life(name))
 
+    def read_leaves(self, authors):
+        """When lives left their groups, and ticked last; the names of those that did not come
+        back."""
+        self.leaves, self.ticked, left = [], {}, set()
+        for name, said in authors.items():
+            first, held, released, served = None, set(), False, set()
+            for fact in said:
+                kind = kind_of(fact)
+                if kind == "ticks":
+                    self.ticked[name] = fact[kind]["until_ns"]
+                    served = set(fact[kind]["partitions"])
+                elif kind in ("lapsed", "revoked", "lost", "hole", "leaving"):
+                    self.ticked.pop(name, None)
+                elif kind == "renewed" and served - {of for of, _, _ in fact[kind]["claims"]}:
+                    self.ticked.pop(name, None)
+                if kind == "lapsed":
+                    why, end = fact[kind]["why"], fact[kind]["at_ns"]
+                    if why == "left" or why == "handed_over" and released:
+                        first = end if first is None else min(first, end)
+                elif kind == "leaving":
+                    t = fact["t_ns"]
+                    self.leaves.append((t if first is None else min(first, t), name))
+                    first, held, released = None, set(), False
+                    left.add(name)
+                elif kind in ("assigned", "claimed", "revoked", "lost"):
+                    first = None
+                    if kind == "assigned":
+                        held = set(fact[kind]["partitions"])
+                    elif kind != "claimed":
+                        held -= set(fact[kind]["partitions"])
+                    released = kind == "revoked" and not held
+                    if kind in ("assigned", "claimed"):
+                        left.discard(name)
+        return left
+
     def read_own(self, own, left):
-        struck, ended, paused, seen = set(), set(), set(), set()
+        struck, ended, paused, seen, deaths = set(), {}, set(), set(), {}
         looked, lost = {}, {}
         for fact in own:
             kind, t, name = kind_of(fact), fact["t_ns"], fact.get("life")
@@ -337,10 +393,10 @@ class Run:
                     hit = of == group if life else cluster in (None, planned["cluster"])
                     if hit and said["class"] != "nothing" and (of, said["fault"]) not in seen:
                         seen.add((of, said["fault"]))
-                        self.troubles[of].append((t, 7, "fault", said["fault"]))
+                        self.troubles[of].append((t, 8, "fault", said["fault"]))
                 struck.add(name)
                 if said["class"] in ("kills", "leaves", "duplicates"):
-                    ended.add(name)
+                    ended[name] = min(t, ended.get(name, t))
                 if said["kind"] == "pause":
                     paused.add(name)
             elif kind == "started" and life and name not in struck:
@@ -348,13 +404,14 @@ class Run:
                 trouble = (t, 2, "restart", name) if again else (t, 1, "start", "")
                 self.troubles[group].append(trouble)
             elif kind == "stopped" and life and name not in paused:
-                self.troubles[group].append((min(looked.get(name, t), t), 4, "stop", name))
+                self.troubles[group].append((min(looked.get(name, t), t), 5, "stop", name))
             elif kind == "cluster_died":
                 for of, planned in self.groups.items():
                     if planned["cluster"] == said["cluster"]:
-                        self.troubles[of].append((t, 6, "broker", said["cluster"]))
+                        self.troubles[of].append((t, 7, "broker", said["cluster"]))
             elif kind == "died" and life and name not in left and name not in ended:
-                self.troubles[group].append((t, 5, "death", name))
+                self.troubles[group].append((t, 6, "death", name))
+                deaths.setdefault(name, t)
             elif kind in ("broker_lost", "broker_back"):
                 which = (said["cluster"], said["broker"])
                 if which in lost:
@@ -365,6 +422,16 @@ class Run:
             if kind == "not_yet":
                 looked[name] = t
         self.lost += [(t, END, cluster) for (cluster, _), t in lost.items()]
+        self.silent = [(self.ticked[name], t, self.life(name).order, name)
+                       for name, t in deaths.items()
+                       if name in self.ticked and not ended.get(name, END) <= t
+                       and TICKLESS < t - self.ticked[name] <= SILENT]
+        # The first in each list of troubles: at one instant, a leave counts least.
+        by_life = {name: self.life(name) for _, name in self.leaves}
+        leaves = [(t, by_life[name].order, name) for t, name in self.leaves
+                  if by_life[name] and not ended.get(name, END) <= t]
+        for t, _, name in sorted(leaves, reverse=True):
+            self.troubles[self.home[name.rsplit(".", 1)[0]]].insert(0, (t, 3, "leave", name))
 
     def read_trials(self, own, facts):
         trials, open_ = [], None
@@ -447,20 +514,26 @@ class Run:
         before = [one for one in self.troubles[group] if one[0] <= when]
         # Of those at one instant, the later fact.
         trouble = max(enumerate(before), key=lambda it: (it[1][0], it[0]), default=(0, None))[1]
+        if not trouble or trouble[0] < when or trouble[2] == "leave":
+            silent = min((one[1:] for one in self.silent
+                          if one[0] == when and self.home[one[3].rsplit(".", 1)[0]] == group),
+                         default=None)
+            if silent:
+                return (when, 6, "death", silent[2])
         if trouble and not any(trouble[0] < t <= when for t in self.settled[group]):
             return trouble
         here = self.groups[group]["cluster"]
         lost = [t for t, until, cluster in self.lost
                 if cluster == here and self.felt(group, t, until, when)]
         if lost:
-            return (max(lost), 6, "broker", here)
+            return (max(lost), 7, "broker", here)
         apart = []
         for life in self.lives.values():
             died = life.death[1] if life.death else END
             apart += [(t, life.order, life.name) for t, until in life.apart
                       if self.home[life.member] == group and t < died
                       and self.felt(group, t, min(until, died), when)]
-        return (max(apart)[0], 3, "connection", max(apart)[2]) if apart else None
+        return (max(apart)[0], 4, "connection", max(apart)[2]) if apart else None
 
     def felt(self, group, t, until, when):
         """Whether what was away in a group is the cause of what begins then."""
@@ -596,7 +669,8 @@ def numbers(run, found, least):
     groups = {}
     for name in run.groups:
         of = lambda cause: {kind: distribution(kind, name, cause) for kind in kinds}
-        other = {cause: of(cause) for cause in ["restart", "broker", "death", "stop", "connection", "start", "none"]}
+        other = {cause: of(cause) for cause in ["restart", "broker", "death", "stop", "connection", "leave", "start",
+                                               "none"]}
         groups[name] = {**of("fault"), "other": other, "unknown_ms": unknown([name])}
     joint = {kind: distribution(kind, None) for kind in kinds[:2]}
     within = sorted(f[8] for f in found if f[0] == "gap" and f[1])

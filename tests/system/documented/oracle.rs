@@ -9,7 +9,7 @@ use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
 use tandem::ids::{GroupName, MemberId, TrialNumber};
 use tandem::journal::{Recording, read, read_parts};
-use tandem::observation::{Fact, Outcome, What};
+use tandem::observation::{Fact, MemberEvent, Outcome, RunEvent, What};
 use tandem::time::Span;
 use tandem::timeline::{Cause, Finding, Findings, Timeline, TimelineBuilder};
 use tandem::topology::Plan;
@@ -50,6 +50,7 @@ fn found(timeline: &Timeline) -> Vec<String> {
                 Cause::Death(life) => ("death", life.to_string()),
                 Cause::Stop(life) => ("stop", life.to_string()),
                 Cause::Connection(life) => ("connection", life.to_string()),
+                Cause::Leave(life) => ("leave", life.to_string()),
                 Cause::Start => ("start", String::new()),
                 Cause::Nothing => ("none", String::new()),
             };
@@ -194,7 +195,7 @@ fn the_documentation_suffices_for_members_that_the_run_did_not_start() {
         let outside = outsiders(&mut story.facts, &mut chance);
         let mut plan = plan_apart(3, &[("p1", 2, 2), ("p2", 2, 2)]);
         // The fact of a start stands before all others of its life.
-        let start = |fact: &Fact| matches!(fact.what, What::Started { .. });
+        let start = |fact: &Fact| matches!(fact.what, What::Run(RunEvent::Started { .. }));
         story.facts.sort_by_key(|fact| !start(fact));
         let begun: BTreeSet<MemberId> = story
             .facts
@@ -258,7 +259,7 @@ fn the_page_is_enough_for_real_runs() {
 fn causes() -> Story {
     let mut story = Story::default();
     story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
-    story.run(1_900, What::ClusterDied { cluster: name("a") }).settled("p1", 3_000);
+    story.run(1_900, RunEvent::ClusterDied { cluster: name("a") }).settled("p1", 3_000);
     story.asked("p1-1.1", 3_900, "1.z", "noop").asked("p1-1.1", 5_900, "1.n", "partition");
     story.asked_broker(6_900, "1.b", "b").settled("p2", 8_000).settled("p1", 8_500);
     let holes = [[2_000, 2_300], [4_000, 4_500], [6_000, 6_100], [7_000, 7_200], [9_000, 9_200]];
@@ -296,12 +297,12 @@ fn nested() -> Story {
 fn looks() -> Story {
     let mut story = Story::default();
     story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
-    story.serves("p1-1.1", 0, 1, [100, 3_000]).of("p1-1.1", 3_000, What::NotYet);
-    story.of("p1-1.1", 3_020, What::Stopped).of("p1-1.1", 4_000, What::NotYet);
-    story.of("p1-1.1", 4_030, What::Continued).renewed("p1-1.1", 4_050, &[(0, 1, 7_000)]);
+    story.serves("p1-1.1", 0, 1, [100, 3_000]).of("p1-1.1", 3_000, RunEvent::NotYet);
+    story.of("p1-1.1", 3_020, RunEvent::Stopped).of("p1-1.1", 4_000, RunEvent::NotYet);
+    story.of("p1-1.1", 4_030, RunEvent::Continued).renewed("p1-1.1", 4_050, &[(0, 1, 7_000)]);
     story.ticks("p1-1.1", &[0], [4_060, 5_000]).lose(Some("p1-1.1"));
     story.ticks("p1-1.1", &[0], [5_099, 6_000]).renewed("p1-1.1", 6_000, &[(0, 1, 7_000)]);
-    story.says("p1-1.1", 6_100, What::Hole { from: at(6_050), until: at(6_090) });
+    story.says("p1-1.1", 6_100, MemberEvent::Hole { from: at(6_050), until: at(6_090) });
     story.asked("p1-1.1", 6_500, "1.k", "kill");
     story.run(6_510, failed("1.k", "kill", "it fled"));
     story.asked("p1-1.1", 6_600, "1.l", "host").died("p1-1.1", 6_620);
@@ -314,8 +315,8 @@ fn cut_off() -> Story {
     let mut story = Story::default();
     story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
     story.serves("p1-1.1", 0, 1, [100, 2_000]).asked("p1-1.1", 1_900, "1.l", "leave");
-    story.lapsed("p1-1.1", 2_000, (0, 1), 2_000).says("p1-1.1", 2_001, What::Leaving);
-    story.serves("p1-2.1", 0, 1, [2_300, 6_000]).says("p1-2.1", 6_010, What::Leaving);
+    story.lapsed("p1-1.1", 2_000, (0, 1), 2_000).says("p1-1.1", 2_001, MemberEvent::Leaving);
+    story.serves("p1-2.1", 0, 1, [2_300, 6_000]).says("p1-2.1", 6_010, MemberEvent::Leaving);
     story.died("p1-2.1", 6_500);
     story
 }
@@ -326,10 +327,10 @@ fn left_alone() -> Story {
     story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
     story.serves("p1-1.1", 0, 1, [100, 5_500]);
     story
-        .run(8_000, What::Stall { from: at(2_500), until: at(8_000), waited_ns: None })
+        .run(8_000, RunEvent::Stall { from: at(2_500), until: at(8_000), waited_ns: None })
         .died("p1-1.1", 8_001);
-    story.run(8_100, What::Unattended { from: at(2_400) });
-    story.run(8_200, What::TrialEnded { trial: TrialNumber(1), recovered: Some(false) });
-    story.run(8_300, What::Ended { how: Outcome::Broken, why: None });
+    story.run(8_100, RunEvent::Unattended { from: at(2_400) });
+    story.run(8_200, RunEvent::TrialEnded { trial: TrialNumber(1), recovered: Some(false) });
+    story.run(8_300, RunEvent::Ended { how: Outcome::Broken, why: None });
     story
 }

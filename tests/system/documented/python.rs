@@ -1,35 +1,14 @@
 //! Programs in Python, with packages of their own.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
+use support::python::environment;
 
 /// The validator, and a reader of YAML.
 pub(crate) const VALIDATOR: [&str; 2] = ["jsonschema==4.25.1", "PyYAML==6.0.3"];
-
-static MAKING: Mutex<()> = Mutex::new(());
-
-/// The interpreter of an environment with these packages, made once below the target folder.
-fn environment(name: &str, packages: &[&str]) -> PathBuf {
-    let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let (python, complete) = (folder.join("bin/python"), folder.join("complete"));
-    if fs::read_to_string(&complete).ok().as_deref() != Some(&packages.join(" ")) {
-        let done = |command: &mut Command| {
-            assert!(command.status().unwrap().success(), "tests/all --install brings python3-venv");
-        };
-        done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
-        let mut install = Command::new(&python);
-        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        done(install.args(packages));
-        fs::write(complete, packages.join(" ")).unwrap();
-    }
-    python
-}
 
 /// Hands a program of `tests/system/documented` these lines; what it answers, a line of JSON each.
 pub(crate) fn ask(program: &str, packages: &[&str], lines: &[String]) -> Vec<Value> {

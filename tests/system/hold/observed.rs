@@ -10,13 +10,14 @@ use support::held::SOON;
 use support::observed::{Hold, Stage, counts, leader, nothing_waits, settles, takeover};
 use support::up::Up;
 use tandem::ids::{Life, PartitionId, RoleIndex};
+use tandem::live::PATIENCE;
 use tandem::live_view::Level;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Interval, LifeLine, TimelineBuilder};
 
 /// The gaps of a group, as a journal has them.
-fn gaps(up: &Up, group: &str) -> Vec<Interval> {
+pub(super) fn gaps(up: &Up, group: &str) -> Vec<Interval> {
     let recording = up.recording();
     let mut builder = TimelineBuilder::new(&recording.header.plan);
     recording.facts.iter().for_each(|fact| builder.observe(fact));
@@ -34,8 +35,7 @@ fn observers_measure_alike_what_members_report_and_matter_to_none_of_them() {
         .map(|(member, group)| (member, stage.hold(group, &member[3..])))
         .into();
     settles(&first, holds.len());
-    let picture = first.await_health(Level::Led);
-    let leads = leader(&picture, "p1").unwrap();
+    let leads = eventually("a leader", SOON, || leader(&first.status().1?, "p1"));
     let victim = holds.remove(leads.as_str()).unwrap();
     let asked = Mono::now();
     signal_pid(victim.0.id(), Signal::KILL);
@@ -46,14 +46,25 @@ fn observers_measure_alike_what_members_report_and_matter_to_none_of_them() {
         (counted && leader(&picture, "p1").as_deref() == Some(other)).then_some(picture)
     });
     assert!(!picture.groups.is_empty() && picture.run.pid == first.pid());
+    // Its journal is written by a thread of its own, in the order in which facts came.
+    let seen = Mono::now();
+    eventually("all that it has seen in its journal", SOON, || {
+        first.recording().facts.iter().any(|fact| fact.t > seen).then_some(())
+    });
 
     // An observer may die: the members go on, and those that start later know what it knew.
     first.signal(Signal::KILL);
     let [mut second, mut third] = [stage.observe(), stage.observe()];
+    let mut last = None;
     eventually("the same totals", SOON, || {
         let pictures = [second.status().1?, third.status().1?];
-        let [one, two] = pictures.each_ref().map(counts);
-        let led = pictures.iter().all(|it| it.health == Level::Led);
+        let found = pictures.map(|it| (it.health, counts(&it)));
+        if last.as_ref() != Some(&found) {
+            println!("{found:?}");
+            last = Some(found.clone());
+        }
+        let led = found.iter().all(|(health, _)| *health == Level::Led);
+        let [(_, one), (_, two)] = found;
         (led && one == two && one["p1"].gaps > 0).then_some(())
     });
     for hold in holds.values_mut() {
@@ -113,7 +124,10 @@ fn facts_travel_by_another_cluster_and_what_was_kept_is_delivered_by_the_next_li
         let facts = observer.recording().facts;
         let first: Life = "p1-a.1".to_owned().try_into().unwrap();
         let of = |fact: &&Fact| fact.life.as_ref() == Some(&first);
-        let died = facts.iter().filter(of).any(|fact| matches!(fact.what, What::Died { .. }));
+        let died = facts
+            .iter()
+            .filter(of)
+            .any(|fact| matches!(fact.what, What::Run(RunEvent::Died { .. })));
         let numbers = facts.iter().filter(of).filter(|fact| fact.what.is_by_member());
         let numbers: Vec<u64> = numbers.map(|fact| fact.seq).collect();
         (died && numbers.iter().copied().eq(1..=last)).then_some(())
@@ -160,7 +174,8 @@ fn what_the_topic_no_longer_has_is_unknown_to_an_observer_that_starts_late() {
     }
     let first = of.iter().find(|fact| fact.what.is_by_member()).unwrap();
     assert!(first.seq > 1, "the topic has everything");
-    let began = of.iter().find(|fact| matches!(fact.what, What::Started { .. })).unwrap().t;
+    let began =
+        of.iter().find(|fact| matches!(fact.what, What::Run(RunEvent::Started { .. }))).unwrap().t;
     let claimed = line.claimed(PartitionId(0));
     let unseen = Interval::new(began, first.t);
     let sure = claimed.sure.within(unseen);
@@ -170,4 +185,41 @@ fn what_the_topic_no_longer_has_is_unknown_to_an_observer_that_starts_late() {
     );
     let possible: Vec<_> = claimed.possible.within(unseen).iter().collect();
     assert_eq!(possible, [unseen]);
+}
+
+/// Stops the witness of a member of `p1` for so long, so that its facts are late by that.
+fn delays(stage: &Stage, name: &str, secs: u64) {
+    let witness = stage.witness(name);
+    witness.signal(&[Signal::STOP]).unwrap();
+    passes(secs);
+    witness.signal(&[Signal::CONT]).unwrap();
+}
+
+fn passes(secs: u64) {
+    let began = Mono::now();
+    eventually("time", SOON, || (Mono::now().since(began).as_secs() >= secs).then_some(()));
+}
+
+#[test]
+fn an_observer_misses_none_of_the_first_facts_and_none_of_a_past_that_is_out_of_order() {
+    let stage = Stage::new();
+    let early = stage.observe();
+    let _first = [stage.hold("p1", "a"), stage.hold("p2", "c")];
+    // Its first letter has all that it did since its start.
+    delays(&stage, "a", 3);
+    early.await_health(Level::Led);
+    let _second = stage.hold("p1", "b");
+    settles(&early, 3);
+    assert_eq!(early.status().1.unwrap().missed, 0);
+    // Longer than one that is silent is waited for.
+    delays(&stage, "b", 9);
+    eventually("facts that came too late", SOON, || (early.status().1?.missed > 0).then_some(()));
+    let late = stage.observe();
+    late.await_health(Level::Led);
+    // From then on it counts what has passed since.
+    let counted = || late.recording().facts.iter().map(|fact| fact.t).max();
+    let until = Mono::now();
+    eventually("later facts", SOON, || (counted()? > until + PATIENCE).then_some(()));
+    let picture = late.status().1.unwrap();
+    assert_eq!((picture.missed, counts(&picture)["p1"].gaps), (0, 0), "{}", late.said());
 }

@@ -4,13 +4,17 @@ use rustix::process::Signal;
 use support::experiment::eventually;
 use support::held::{SOON, Stage};
 
+/// Says that it was asked to end.
+const HEARS: &str = "trap 'echo asked >> asked; exit 0' TERM";
 /// Runs until it is asked to end, and says so.
 const OBEYS: &str = "trap 'echo asked >> asked; exit 0' TERM; while :; do sleep 0.02; done";
 
 #[test]
 fn a_command_learns_its_role_and_ends_in_order() {
     let stage = Stage::exclusive();
-    let mut one = stage.hold_alone("a", &format!("env > environment; echo written; {OBEYS}"));
+    // It hears a request to end before it says that it runs.
+    let body = format!("{HEARS}; env > environment; echo written; while :; do sleep 0.02; done");
+    let mut one = stage.hold_alone("a", &body);
     stage.runs("a", None);
     let said = || stage.said("a.out").contains("written").then_some(());
     eventually("its output", SOON, said);

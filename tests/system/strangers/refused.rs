@@ -138,7 +138,7 @@ print $heard;
 
 #[test]
 fn status_answers_its_owner_alone() {
-    let up = Up::start("-f topologies/duo.yaml --for 60s");
+    let up = Up::start("-f topologies/duo.yaml --for 300s");
     let doors = up.state().join("tandem/up");
     let socket = eventually("the socket", Duration::from_secs(60), || {
         let found = fs::read_dir(&doors).ok()?.filter_map(|entry| Some(entry.ok()?.path()));

@@ -18,6 +18,7 @@ use super::error::{
 };
 use super::state::{Call, NODE, State, text};
 use super::topic::{Config, Topic};
+use crate::groups::consumer::TopicId;
 use tandem_facts::ids::TopicName;
 
 /// An error code and its reason.
@@ -27,7 +28,11 @@ type Refusal = (i16, String);
 type Accepted = (usize, Config);
 
 impl State {
-    pub(super) fn create_topics(&mut self, request: CreateTopicsRequest) -> CreateTopicsResponse {
+    pub(super) fn create_topics(
+        &mut self,
+        call: &Call<'_>,
+        request: CreateTopicsRequest,
+    ) -> CreateTopicsResponse {
         let mut seen = BTreeSet::new();
         let mut twice = BTreeSet::new();
         for topic in &request.topics {
@@ -45,7 +50,7 @@ impl State {
             };
             let result = CreatableTopicResult::default().with_name(topic.name);
             topics.push(match accepted {
-                Ok(accepted) => self.create(result, name, accepted, request.validate_only),
+                Ok(accepted) => self.create(call, result, name, accepted, request.validate_only),
                 Err((code, why)) => result
                     .with_error_code(code)
                     .with_error_message(Some(text(why)))
@@ -58,6 +63,7 @@ impl State {
 
     fn create(
         &mut self,
+        call: &Call<'_>,
         result: CreatableTopicResult,
         name: String,
         (width, config): Accepted,
@@ -70,26 +76,29 @@ impl State {
         if validate_only {
             return result;
         }
-        result.with_topic_id(self.add(name, (width, config)))
+        result.with_topic_id(self.add(call, name, (width, config)))
     }
 
     /// Adds a topic that may be created. Returns its id.
-    fn add(&mut self, name: String, (width, config): Accepted) -> Uuid {
+    fn add(&mut self, call: &Call<'_>, name: String, (width, config): Accepted) -> Uuid {
         let id = self.unique();
         tracing::info!(topic = %name, partitions = width, "A topic was created.");
-        self.topics.insert(name, Topic::new(id, width, config));
+        let topic = Topic::new(id, width, config);
+        let seen = TopicId(id.as_u128());
+        self.coordinator.handle_topic(call.now, &name, seen, topic.width());
+        self.topics.insert(name, topic);
         id
     }
 
     /// Creates a topic that a client wants, if the settings say so and there is room.
-    pub(super) fn auto_create(&mut self, name: &str) {
+    pub(super) fn auto_create(&mut self, call: &Call<'_>, name: &str) {
         if self.settings.auto_create.is_none() {
             return;
         }
         let width = self.width_by_default();
         let fits = name.parse::<TopicName>().is_ok() && self.has_room_for(width);
         if fits && self.topics.get(name).is_none() {
-            self.add(name.to_owned(), (width, Config::default()));
+            self.add(call, name.to_owned(), (width, Config::default()));
         }
     }
 

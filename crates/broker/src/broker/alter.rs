@@ -1,4 +1,5 @@
-//! IncrementalAlterConfigs (KIP-339): changes settings of topics. Those of the broker are fixed.
+//! IncrementalAlterConfigs (KIP-339): changes settings of topics and groups. Those of the broker
+//! are fixed.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +9,9 @@ use kafka_protocol::messages::incremental_alter_configs_request::{
 use kafka_protocol::messages::incremental_alter_configs_response::AlterConfigsResourceResponse;
 use kafka_protocol::messages::{IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse};
 
-use super::configs::TOPIC;
+use super::configs::{GROUP, TOPIC};
 use super::error::{INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION};
-use super::state::{State, text};
+use super::state::{Call, State, text};
 use super::topic::Config;
 
 const SET: i8 = 0;
@@ -21,16 +22,21 @@ const SUBTRACT: i8 = 3;
 const LISTS: [&str; 1] = ["cleanup.policy"];
 
 /// An error code and its reason.
-type Refusal = (i16, String);
+pub(super) type Refusal = (i16, String);
 
 impl State {
     pub(super) fn alter_configs(
         &mut self,
+        call: &Call<'_>,
         request: IncrementalAlterConfigsRequest,
     ) -> IncrementalAlterConfigsResponse {
         let mut responses = Vec::with_capacity(request.resources.len());
         for resource in request.resources {
-            let outcome = self.alter(&resource, request.validate_only);
+            let only_check = request.validate_only;
+            let outcome = match resource.resource_type {
+                GROUP => self.alter_group(call, &resource, only_check),
+                _ => self.alter(&resource, only_check),
+            };
             let response = AlterConfigsResourceResponse::default()
                 .with_resource_type(resource.resource_type)
                 .with_resource_name(resource.resource_name);
@@ -47,7 +53,10 @@ impl State {
     /// All changes of a resource, or none.
     fn alter(&mut self, resource: &AlterConfigsResource, only_check: bool) -> Result<(), Refusal> {
         if resource.resource_type != TOPIC {
-            return Err((INVALID_REQUEST, "only settings of topics can be changed".to_owned()));
+            return Err((
+                INVALID_REQUEST,
+                "only settings of topics and groups can be changed".to_owned(),
+            ));
         }
         let name = resource.resource_name.as_str();
         let missing = || (UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic".to_owned());
@@ -65,7 +74,10 @@ impl State {
     }
 }
 
-fn apply(given: &mut BTreeMap<String, String>, change: &AlterableConfig) -> Result<(), Refusal> {
+pub(super) fn apply(
+    given: &mut BTreeMap<String, String>,
+    change: &AlterableConfig,
+) -> Result<(), Refusal> {
     let name = change.name.to_string();
     let value = || {
         let none = || (INVALID_CONFIG, format!("the new value of {name} is missing"));

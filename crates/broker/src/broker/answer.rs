@@ -67,13 +67,21 @@ fn at_once(state: &mut State, call: &Call<'_>, request: RequestKind) -> Option<R
         Req::OffsetFetch(request) => Resp::OffsetFetch(state.offsets(call, request)),
         Req::DescribeGroups(request) => Resp::DescribeGroups(state.describe_groups(call, request)),
         Req::ListGroups(request) => Resp::ListGroups(state.list_groups(call, &request)),
+        Req::ConsumerGroupHeartbeat(request) => {
+            Resp::ConsumerGroupHeartbeat(state.consumer_heartbeat(call, request))
+        }
+        Req::ConsumerGroupDescribe(request) => {
+            Resp::ConsumerGroupDescribe(state.describe_consumer_groups(call, request))
+        }
         Req::DeleteGroups(request) => Resp::DeleteGroups(state.delete_groups(call, request)),
-        Req::CreateTopics(request) => Resp::CreateTopics(state.create_topics(request)),
-        Req::CreatePartitions(request) => Resp::CreatePartitions(state.create_partitions(request)),
+        Req::CreateTopics(request) => Resp::CreateTopics(state.create_topics(call, request)),
+        Req::CreatePartitions(request) => {
+            Resp::CreatePartitions(state.create_partitions(call, request))
+        }
         Req::DeleteTopics(request) => Resp::DeleteTopics(state.delete_topics(call, request)),
         Req::DescribeConfigs(request) => Resp::DescribeConfigs(state.describe_configs(request)),
         Req::IncrementalAlterConfigs(request) => {
-            Resp::IncrementalAlterConfigs(state.alter_configs(request))
+            Resp::IncrementalAlterConfigs(state.alter_configs(call, request))
         }
         Req::DeleteRecords(request) => Resp::DeleteRecords(state.delete_records(request)),
         Req::DescribeLogDirs(request) => Resp::DescribeLogDirs(state.describe_log_dirs(&request)),

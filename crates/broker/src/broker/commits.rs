@@ -1,5 +1,7 @@
 //! OffsetCommit and OffsetFetch: conversion between the wire and the coordinator.
 
+use std::io;
+
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
@@ -15,9 +17,17 @@ use kafka_protocol::messages::{
 };
 
 use super::error::UNKNOWN_TOPIC_OR_PARTITION;
+use super::kept::Fences;
 use super::membership::{code, owned};
 use super::state::{Call, State, text};
-use crate::groups::{Commit, CommittedOffset, Position, TopicPartition};
+use super::topic::Topic;
+use crate::groups::{Commit, CommittedOffset, Fault, Position, TopicPartition};
+use tandem_facts::time::Mono;
+
+/// The topic in which Kafka keeps committed offsets, and as many partitions as it has there by
+/// default. It does not exist here, but groups may commit offsets of its partitions, as in Kafka:
+/// no deletion of a topic removes these.
+pub(super) const OFFSETS: (&str, i32) = ("__consumer_offsets", 50);
 
 /// The committed offsets of one topic: partition and offset, or none.
 type Read = (String, Vec<(i32, Option<CommittedOffset>)>);
@@ -43,15 +53,19 @@ impl State {
         let outcome = if nothing {
             Ok(Vec::new())
         } else {
-            self.coordinator.handle_commit(call.now, &commit)
+            self.coordinator.handle_commit(call.now, &commit).and_then(|each| {
+                self.keep(&commit, &each).map_err(|error| {
+                    tracing::error!(%error, "A fence is not kept, so its commit is refused.");
+                    Fault::UnknownServerError
+                })?;
+                Ok(each)
+            })
         };
         let mut each = outcome.as_ref().map(|each| each.iter().copied()).ok();
         let refused = outcome.as_ref().err().copied();
         let topics = request.topics.into_iter().map(|topic| {
-            let found = self.topics.get(topic.name.as_str());
             let partitions = topic.partitions.into_iter().map(|position| {
-                let known = found.is_some_and(|t| t.log(position.partition_index).is_some());
-                let error = if !known {
+                let error = if !self.may_have(topic.name.as_str(), position.partition_index) {
                     UNKNOWN_TOPIC_OR_PARTITION
                 } else if let Some(fault) = refused {
                     fault.code()
@@ -69,11 +83,34 @@ impl State {
         OffsetCommitResponse::default().with_topics(topics.collect())
     }
 
+    /// Writes down what was accepted and has to outlive this broker.
+    fn keep(&mut self, commit: &Commit, each: &[Result<(), Fault>]) -> io::Result<()> {
+        let mut accepted = commit.positions.iter().zip(each).filter(|(_, result)| result.is_ok());
+        accepted.try_for_each(|(position, _)| self.kept.keep(&commit.group, position))
+    }
+
+    /// Groups have committed these fences in an earlier life of the broker.
+    pub(super) fn restore(&mut self, fences: &Fences) {
+        for ((group, partition), offset) in fences {
+            let at = TopicPartition { topic: OFFSETS.0.to_owned(), partition: *partition };
+            let commit = Commit {
+                group: group.clone(),
+                member_id: String::new(),
+                instance_id: None,
+                generation: -1,
+                knows_group_id_not_found: true,
+                positions: vec![(at, CommittedOffset { offset: *offset, ..none() })],
+            };
+            if let Err(fault) = self.coordinator.handle_commit(Mono::ZERO, &commit) {
+                tracing::error!(group, %fault, "A fence is lost.");
+            }
+        }
+    }
+
     /// The positions on existing partitions. Kafka refuses the others before it asks the group.
     fn positions(&self, topic: &OffsetCommitRequestTopic) -> Vec<Position> {
         let name = topic.name.as_str();
-        let Some(found) = self.topics.get(name) else { return Vec::new() };
-        let known = topic.partitions.iter().filter(|p| found.log(p.partition_index).is_some());
+        let known = topic.partitions.iter().filter(|p| self.may_have(name, p.partition_index));
         let position = |partition: &OffsetCommitRequestPartition| {
             let at =
                 TopicPartition { topic: name.to_owned(), partition: partition.partition_index };
@@ -85,6 +122,13 @@ impl State {
             (at, offset)
         };
         known.map(position).collect()
+    }
+
+    /// Whether a group may commit an offset there.
+    fn may_have(&self, topic: &str, partition: i32) -> bool {
+        let exists = |found: &Topic| found.log(partition).is_some();
+        self.topics.get(topic).is_some_and(exists)
+            || (topic == OFFSETS.0 && (0..OFFSETS.1).contains(&partition))
     }
 
     pub(super) fn offsets(
@@ -105,13 +149,23 @@ impl State {
             let requested = group.topics.map(|topics| {
                 topics.into_iter().map(|t| (t.name.to_string(), t.partition_indexes)).collect()
             });
-            let read = self.read_offsets(call, group.group_id.as_str(), requested);
-            let topics = read.into_iter().map(topic_of_new).collect();
-            groups.push(
-                OffsetFetchResponseGroup::default()
-                    .with_group_id(group.group_id)
-                    .with_topics(topics),
+            let name = group.group_id.as_str();
+            let member = owned(group.member_id.as_ref());
+            let may = self.coordinator.handle_check_fetch(
+                call.now,
+                name,
+                member.as_deref(),
+                group.member_epoch,
             );
+            let response = OffsetFetchResponseGroup::default();
+            let response = match may {
+                Err(fault) => response.with_error_code(fault.code()),
+                Ok(()) => {
+                    let read = self.read_offsets(call, name, requested);
+                    response.with_topics(read.into_iter().map(topic_of_new).collect())
+                }
+            };
+            groups.push(response.with_group_id(group.group_id));
         }
         OffsetFetchResponse::default().with_groups(groups)
     }

@@ -13,17 +13,19 @@ use super::topic::{Config, KNOWN};
 
 pub(super) const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
+pub(super) const GROUP: i8 = 32;
 
 /// The source of a value, with Kafka's numbers. It must never be -1, on which librdkafka aborts.
 #[derive(Debug, Clone, Copy)]
-enum Source {
+pub(super) enum Source {
     DynamicTopic = 1,
     StaticBroker = 4,
     Default = 5,
+    DynamicGroup = 8,
 }
 
 /// The name of a setting, its value, and the value's source.
-type Entry = (String, String, Source);
+pub(super) type Entry = (String, String, Source);
 
 impl State {
     pub(super) fn describe_configs(
@@ -44,7 +46,9 @@ impl State {
             },
             BROKER if name.is_empty() || name == NODE.to_string() => Ok(self.broker_entries()),
             BROKER => Err((INVALID_REQUEST, "there is no such broker")),
-            _ => Err((INVALID_REQUEST, "only topics and brokers have settings here")),
+            GROUP if name.is_empty() => Err((INVALID_REQUEST, "a group has a name")),
+            GROUP => Ok(self.group_entries(name)),
+            _ => Err((INVALID_REQUEST, "only topics, brokers and groups have settings here")),
         };
         let result = DescribeConfigsResult::default().with_resource_type(requested.resource_type);
         let result = match found {
@@ -61,6 +65,7 @@ impl State {
 
     fn broker_entries(&self) -> Vec<Entry> {
         let groups = &self.settings.groups;
+        let consumer = &groups.consumer;
         let ms = |span: std::time::Duration| span.as_millis().to_string();
         let set = |name: &str, value: String| (name.to_owned(), value, Source::StaticBroker);
         vec![
@@ -68,6 +73,16 @@ impl State {
             set("broker.id", NODE.to_string()),
             set("connections.max.idle.ms", ms(self.settings.idle)),
             set("default.replication.factor", "1".to_owned()),
+            set("group.consumer.assignors", "uniform,range".to_owned()),
+            set("group.consumer.heartbeat.interval.ms", ms(consumer.heartbeat)),
+            set("group.consumer.max.heartbeat.interval.ms", ms(consumer.heartbeat_max)),
+            set("group.consumer.max.session.timeout.ms", ms(consumer.session_max)),
+            set("group.consumer.max.size", groups.members_max.to_string()),
+            set("group.consumer.migration.policy", "disabled".to_owned()),
+            set("group.consumer.min.heartbeat.interval.ms", ms(consumer.heartbeat_min)),
+            set("group.consumer.min.session.timeout.ms", ms(consumer.session_min)),
+            set("group.consumer.session.timeout.ms", ms(consumer.session)),
+            set("group.coordinator.rebalance.protocols", "classic,consumer".to_owned()),
             set("group.initial.rebalance.delay.ms", ms(groups.initial_delay)),
             set("group.max.session.timeout.ms", ms(groups.session_max)),
             set("group.max.size", groups.members_max.to_string()),

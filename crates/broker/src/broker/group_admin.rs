@@ -15,7 +15,7 @@ use super::state::{Call, State, text};
 use crate::groups::{Description, Fault, MemberDescription};
 
 /// Kafka's value for authorized operations that were not requested (KIP-430).
-const NO_OPERATIONS: i32 = i32::MIN;
+pub(super) const NO_OPERATIONS: i32 = i32::MIN;
 
 impl State {
     pub(super) fn list_groups(
@@ -28,7 +28,7 @@ impl State {
         };
         let listed = self.coordinator.handle_list(call.now).into_iter().filter(|line| {
             wanted(&request.states_filter, &line.state.to_string())
-                && wanted(&request.types_filter, "classic")
+                && wanted(&request.types_filter, line.state.kind())
         });
         let groups = listed.map(|line| {
             let group = ListedGroup::default()
@@ -40,7 +40,7 @@ impl State {
             } else {
                 group
             };
-            if call.version >= 5 { group.with_group_type(text("classic")) } else { group }
+            if call.version >= 5 { group.with_group_type(text(line.state.kind())) } else { group }
         });
         ListGroupsResponse::default().with_groups(groups.collect())
     }

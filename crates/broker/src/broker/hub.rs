@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
 use super::budget::Budget;
+use super::kept::Kept;
 use super::settings::BrokerSettings;
 use super::state::State;
 use tandem_facts::time::{Mono, Wall};
@@ -28,9 +29,9 @@ struct Inner {
 }
 
 impl Hub {
-    pub(super) fn new(settings: BrokerSettings) -> Self {
+    pub(super) fn new(settings: BrokerSettings, kept: Kept) -> Self {
         let budget = Budget::new(settings.transit_bytes_max, settings.room_within);
-        let inner = Inner { state: State::new(settings), armed: None };
+        let inner = Inner { state: State::new(settings, kept), armed: None };
         Self { inner: Mutex::new(inner), earlier: Notify::new(), budget }
     }
 

@@ -28,8 +28,9 @@ impl State {
     ) -> MetadataResponse {
         // The field exists since version 4; before, every client wants it.
         if request.allow_auto_topic_creation || call.version < 4 {
-            let names = request.topics.iter().flatten().filter_map(|topic| topic.name.as_deref());
-            names.for_each(|name| self.auto_create(name));
+            let named = request.topics.iter().flatten().filter(|topic| topic.topic_id.is_nil());
+            let names = named.filter_map(|topic| topic.name.as_deref());
+            names.for_each(|name| self.auto_create(call, name));
         }
         // In version 0 an empty list requests all topics; since version 1 null does.
         let requested =
@@ -38,9 +39,10 @@ impl State {
             None => self.topics.iter().map(|(name, topic)| found(name, topic)).collect(),
             Some(list) => list
                 .iter()
+                // Java's client sends an empty name beside an id.
                 .map(|requested| match &requested.name {
-                    Some(name) => self.by_name(name.as_str()),
-                    None => self.by_id(requested.topic_id),
+                    Some(name) if requested.topic_id.is_nil() => self.by_name(name.as_str()),
+                    Some(_) | None => self.by_id(requested.topic_id),
                 })
                 .collect(),
         };

@@ -5,11 +5,12 @@
 //!                     alarm (a task) -------> |  Coordinator
 //!
 //! It is for first steps, tests and chaos experiments, and promises no durability: all data is in
-//! memory and lost at its end. It supports one broker, one replica and classic consumer groups, but
-//! no transactions, authentication or encryption. A topic with `cleanup.policy=compact` keeps all
-//! records, as Kafka may do as well until it compacts. On the loopback the broker serves its owner
-//! and root; on other addresses it serves every client that can reach it. [`BrokerSettings`] bounds
-//! all memory: above it, the oldest records go, those of compacted topics too.
+//! memory and lost at its end, but fences of groups, if it has a file for them. It supports one
+//! broker, one replica and consumer groups of both protocols, but no transactions, authentication
+//! or encryption. A topic with `cleanup.policy=compact` keeps all records, as Kafka may do as well
+//! until it compacts. On the loopback the broker serves its owner and root; on other addresses it
+//! serves every client that can reach it. [`BrokerSettings`] bounds all memory: above it, the
+//! oldest records go, those of compacted topics too.
 
 mod admin;
 mod alter;
@@ -18,11 +19,14 @@ mod budget;
 mod commits;
 mod configs;
 mod connection;
+mod consumers;
 mod delete_records;
 mod error;
 mod fetch;
 mod group_admin;
+mod group_settings;
 mod hub;
+mod kept;
 mod listing;
 mod log;
 mod log_dirs;

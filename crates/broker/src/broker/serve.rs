@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::converse;
 use super::hub::Hub;
+use super::kept::Kept;
 use super::settings::BrokerSettings;
 use tandem_host::Callers;
 
@@ -25,6 +27,14 @@ pub enum BrokerError {
         /// The system's error.
         source: io::Error,
     },
+    /// The file for fences cannot be read or written. Another file may work.
+    #[error("cannot keep fences in {}", file.display())]
+    Fences {
+        /// The file.
+        file: PathBuf,
+        /// The system's error, or what is wrong in the file.
+        source: io::Error,
+    },
 }
 
 /// A broker that listens but does not serve yet.
@@ -33,6 +43,7 @@ pub struct Broker {
     listener: TcpListener,
     address: SocketAddr,
     settings: BrokerSettings,
+    kept: Kept,
 }
 
 /// An input of the accept loop.
@@ -47,12 +58,15 @@ impl Broker {
     ///
     /// # Errors
     ///
-    /// The address cannot be bound.
+    /// The address cannot be bound, or the file for fences is no good.
     pub async fn bind(listen: SocketAddr, settings: BrokerSettings) -> Result<Self, BrokerError> {
         let failed = |source| BrokerError::Listen { address: listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, settings })
+        let kept = Kept::open(settings.fences.as_deref()).map_err(|source| {
+            BrokerError::Fences { file: settings.fences.clone().unwrap_or_default(), source }
+        })?;
+        Ok(Self { listener, address, settings, kept })
     }
 
     /// The address on which the broker listens.
@@ -66,7 +80,7 @@ impl Broker {
         tracing::info!(address = %self.address, seed = self.settings.seed, "The broker answers.");
         let most = self.settings.connections_max;
         let idle = self.settings.idle;
-        let hub = Arc::new(Hub::new(self.settings));
+        let hub = Arc::new(Hub::new(self.settings, self.kept));
         let mut alarm = JoinSet::new();
         let watched = Arc::clone(&hub);
         alarm.spawn(async move { watched.watch().await });

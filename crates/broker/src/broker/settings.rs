@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::groups;
@@ -31,6 +32,10 @@ pub struct BrokerSettings {
     pub retention: Duration,
     /// The longest silence between two requests of a connection: `connections.max.idle.ms`.
     pub idle: Duration,
+    /// The file in which the broker keeps what outlives it: the offsets that groups commit under
+    /// partitions of `__consumer_offsets`, as Tandem's exclusive groups do with their fences. None
+    /// if it keeps nothing. No two brokers may share it.
+    pub fences: Option<PathBuf>,
     /// The seed of the ids of members and topics. Equal seeds give equal ids, so two brokers that
     /// run one after the other must not share a seed.
     pub seed: u64,
@@ -50,6 +55,7 @@ impl Default for BrokerSettings {
             batch_bytes_max: 1_048_588,
             retention: Duration::from_hours(168),
             idle: Duration::from_mins(10),
+            fences: None,
             // The keys of the standard library's hash come from the operating system's generator.
             seed: RandomState::new().hash_one(0),
         }

@@ -10,6 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use tokio::sync::{Notify, oneshot};
 use uuid::Uuid;
 
+use super::kept::Kept;
 use super::settings::BrokerSettings;
 use super::topic::Topic;
 use super::topics::Topics;
@@ -45,6 +46,7 @@ pub(super) struct State {
     pub(super) settings: BrokerSettings,
     pub(super) topics: Topics,
     pub(super) coordinator: Coordinator,
+    pub(super) kept: Kept,
     pub(super) next_producer: i64,
     pub(super) cluster_id: String,
     /// The bytes appended since retention was last applied.
@@ -55,10 +57,12 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(settings: BrokerSettings) -> Self {
+    pub(super) fn new(settings: BrokerSettings, kept: Kept) -> Self {
+        let fences = kept.fences().clone();
         let mut state = Self {
             topics: Topics::default(),
             coordinator: Coordinator::new(settings.groups.clone()),
+            kept,
             next_producer: 1,
             cluster_id: String::new(),
             appended: 0,
@@ -67,6 +71,7 @@ impl State {
             chance: ChaCha8Rng::seed_from_u64(settings.seed),
             settings,
         };
+        state.restore(&fences);
         state.cluster_id = format!("tandem-{}", state.unique());
         state
     }

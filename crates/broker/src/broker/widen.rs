@@ -8,11 +8,13 @@ use kafka_protocol::messages::{BrokerId, CreatePartitionsRequest, CreatePartitio
 use super::error::{
     INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT, POLICY_VIOLATION, UNKNOWN_TOPIC_OR_PARTITION,
 };
-use super::state::{NODE, State, text};
+use super::state::{Call, NODE, State, text};
+use crate::groups::consumer::TopicId;
 
 impl State {
     pub(super) fn create_partitions(
         &mut self,
+        call: &Call<'_>,
         request: CreatePartitionsRequest,
     ) -> CreatePartitionsResponse {
         let mut results = Vec::with_capacity(request.topics.len());
@@ -24,6 +26,8 @@ impl State {
                 let name = &*requested.name;
                 tracing::info!(topic = %name, partitions = width, "A topic was widened.");
                 topic.widen(*width);
+                let (id, width) = (TopicId(topic.id.as_u128()), topic.width());
+                self.coordinator.handle_topic(call.now, name, id, width);
             }
             let result = CreatePartitionsTopicResult::default().with_name(requested.name);
             results.push(match outcome {

@@ -1,5 +1,7 @@
 //! OffsetCommit: stores the offsets of a member, or of a consumer without a group.
 
+use std::collections::BTreeMap;
+
 use super::Fault;
 use super::coordinator::{Coordinator, CoordinatorSettings, Turn};
 use super::group::{Group, State};
@@ -37,7 +39,7 @@ pub struct Commit {
     pub member_id: String,
     /// The member's instance id, if it is static.
     pub instance_id: Option<String>,
-    /// The generation that the member joined; -1 for a consumer without a group.
+    /// The generation that the member joined, or its epoch; -1 for a consumer without a group.
     pub generation: i32,
     /// Whether the client supports the error GROUP_ID_NOT_FOUND, as it does from version 9 on.
     pub knows_group_id_not_found: bool,
@@ -59,6 +61,11 @@ impl Coordinator {
         commit: &Commit,
     ) -> Result<Vec<Result<(), Fault>>, Fault> {
         self.handle_timeout(now);
+        if self.consumers.contains_key(&commit.group) {
+            let Self { consumers, catalog, settings, .. } = self;
+            let group = consumers.get_mut(&commit.group).ok_or(Fault::GroupIdNotFound)?;
+            return group.commit(settings, catalog, commit);
+        }
         if !self.groups.contains_key(&commit.group) {
             match (commit.generation < 0, commit.knows_group_id_not_found) {
                 (true, _) => self.create(&commit.group)?,
@@ -83,7 +90,8 @@ impl Group {
         {
             member.renew(turn.now);
         }
-        Ok(commit.positions.iter().map(|position| self.keep(turn.settings, position)).collect())
+        let each = commit.positions.iter();
+        Ok(each.map(|position| store(&mut self.offsets, turn.settings, position)).collect())
     }
 
     fn validate_commit(&self, commit: &Commit) -> Result<(), Fault> {
@@ -103,19 +111,20 @@ impl Group {
         }
         Ok(())
     }
+}
 
-    fn keep(
-        &mut self,
-        settings: &CoordinatorSettings,
-        (at, offset): &Position,
-    ) -> Result<(), Fault> {
-        if offset.metadata.len() > settings.offset_metadata_bytes_max {
-            return Err(Fault::OffsetMetadataTooLarge);
-        }
-        if self.offsets.len() >= settings.offsets_max && !self.offsets.contains_key(at) {
-            return Err(Fault::UnknownServerError);
-        }
-        self.offsets.insert(at.clone(), offset.clone());
-        Ok(())
+/// Stores one position, if it is within the limits.
+pub(super) fn store(
+    offsets: &mut BTreeMap<TopicPartition, CommittedOffset>,
+    settings: &CoordinatorSettings,
+    (at, offset): &Position,
+) -> Result<(), Fault> {
+    if offset.metadata.len() > settings.offset_metadata_bytes_max {
+        return Err(Fault::OffsetMetadataTooLarge);
     }
+    if offsets.len() >= settings.offsets_max && !offsets.contains_key(at) {
+        return Err(Fault::UnknownServerError);
+    }
+    offsets.insert(at.clone(), offset.clone());
+    Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
+use super::consumer::{Catalog, ConsumerGroup, ConsumerSettings, GroupOverrides};
 use super::group::Group;
 use super::{Fault, JoinReply, SyncReply};
 use tandem_facts::time::Mono;
@@ -51,6 +52,8 @@ pub struct CoordinatorSettings {
     pub metadata_bytes_max: usize,
     /// `offset.metadata.max.bytes`.
     pub offset_metadata_bytes_max: usize,
+    /// Those of groups of the newer protocol.
+    pub consumer: ConsumerSettings,
 }
 
 impl Default for CoordinatorSettings {
@@ -66,6 +69,7 @@ impl Default for CoordinatorSettings {
             offsets_max: 10_000,
             metadata_bytes_max: 1 << 20,
             offset_metadata_bytes_max: 4_096,
+            consumer: ConsumerSettings::default(),
         }
     }
 }
@@ -91,11 +95,16 @@ impl Turn<'_> {
 /// The coordinator of all groups.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
-    settings: CoordinatorSettings,
+    pub(super) settings: CoordinatorSettings,
+    /// The groups of the classic protocol, and such as only hold offsets.
     pub(super) groups: BTreeMap<String, Group>,
+    /// The groups of the newer protocol. No name is in both.
+    pub(super) consumers: BTreeMap<String, ConsumerGroup>,
+    pub(super) catalog: Catalog,
+    pub(super) overrides: BTreeMap<String, GroupOverrides>,
     replies: VecDeque<Reply>,
     /// Nothing is due before this instant. Renewals do not move it, so it may be early.
-    alarm: Option<Mono>,
+    pub(super) alarm: Option<Mono>,
 }
 
 /// What decides all that it does from now on. Its settings never change, and its alarm only follows
@@ -103,6 +112,9 @@ pub struct Coordinator {
 impl Hash for Coordinator {
     fn hash<H: Hasher>(&self, to: &mut H) {
         self.groups.hash(to);
+        self.consumers.hash(to);
+        self.catalog.hash(to);
+        self.overrides.hash(to);
         self.replies.hash(to);
     }
 }
@@ -110,8 +122,16 @@ impl Hash for Coordinator {
 impl Coordinator {
     /// A coordinator without groups.
     #[must_use]
-    pub const fn new(settings: CoordinatorSettings) -> Self {
-        Self { settings, groups: BTreeMap::new(), replies: VecDeque::new(), alarm: None }
+    pub fn new(settings: CoordinatorSettings) -> Self {
+        Self {
+            settings,
+            groups: BTreeMap::new(),
+            consumers: BTreeMap::new(),
+            catalog: Catalog::default(),
+            overrides: BTreeMap::new(),
+            replies: VecDeque::new(),
+            alarm: None,
+        }
     }
 
     /// The settings of the coordinator.
@@ -143,6 +163,10 @@ impl Coordinator {
             group.expire(&mut turn);
             alarm = earlier(alarm, group.next_due());
         }
+        for group in self.consumers.values_mut() {
+            group.expire(now);
+            alarm = earlier(alarm, group.next_due());
+        }
         self.alarm = alarm;
     }
 
@@ -163,10 +187,15 @@ impl Coordinator {
         Some(answer)
     }
 
+    /// Whether there are as many groups as there may be.
+    pub(super) fn is_full(&self) -> bool {
+        self.groups.len() + self.consumers.len() >= self.settings.groups_max
+    }
+
     /// Creates the group if it does not exist and the limit allows it.
     pub(super) fn create(&mut self, name: &str) -> Result<(), Fault> {
         if !self.groups.contains_key(name) {
-            if self.groups.len() >= self.settings.groups_max {
+            if self.is_full() {
                 return Err(Fault::CoordinatorNotAvailable);
             }
             self.groups.insert(name.to_owned(), Group::default());

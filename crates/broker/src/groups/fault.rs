@@ -30,6 +30,15 @@ pub enum Fault {
     /// The group waits for its members to join again.
     #[error("the group is rebalancing")]
     RebalanceInProgress,
+    /// The request needs a newer version of its API.
+    #[error("the request needs a newer version of its API")]
+    UnsupportedVersion,
+    /// The setting has no valid value.
+    #[error("the value is out of the broker's range")]
+    InvalidConfig,
+    /// The request lacks a field, or two of its fields do not go together.
+    #[error("a field of the request is missing, or does not go with the others")]
+    InvalidRequest,
     /// Only an empty group can be deleted.
     #[error("the group has members")]
     NonEmptyGroup,
@@ -45,6 +54,21 @@ pub enum Fault {
     /// Another member has taken over this instance id (KIP-345).
     #[error("another member has taken over the instance id")]
     FencedInstanceId,
+    /// The member is at another epoch (KIP-848). It must give up all partitions and join again.
+    #[error("the member is at another epoch: it must give up its partitions and join again")]
+    FencedMemberEpoch,
+    /// Another member still has this instance id (KIP-848).
+    #[error("another member still has the instance id")]
+    UnreleasedInstanceId,
+    /// There is no such assignor.
+    #[error("the assignors are range and uniform")]
+    UnsupportedAssignor,
+    /// The member is at another epoch (KIP-848), as its next heartbeat will tell.
+    #[error("the member is at another epoch")]
+    StaleMemberEpoch,
+    /// The subscription has a regular expression.
+    #[error("this broker does not support subscriptions by a regular expression")]
+    InvalidRegularExpression,
 }
 
 impl Fault {
@@ -61,11 +85,19 @@ impl Fault {
             Self::UnknownMemberId => 25,
             Self::InvalidSessionTimeout => 26,
             Self::RebalanceInProgress => 27,
+            Self::UnsupportedVersion => 35,
+            Self::InvalidConfig => 40,
+            Self::InvalidRequest => 42,
             Self::NonEmptyGroup => 68,
             Self::GroupIdNotFound => 69,
             Self::MemberIdRequired => 79,
             Self::GroupMaxSizeReached => 81,
             Self::FencedInstanceId => 82,
+            Self::FencedMemberEpoch => 110,
+            Self::UnreleasedInstanceId => 111,
+            Self::UnsupportedAssignor => 112,
+            Self::StaleMemberEpoch => 113,
+            Self::InvalidRegularExpression => 128,
         }
     }
 }

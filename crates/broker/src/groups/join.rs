@@ -108,6 +108,17 @@ impl Coordinator {
         if bytes > settings.metadata_bytes_max {
             return Err(Fault::UnknownServerError);
         }
+        if let Some(group) = self.consumers.get(&join.group) {
+            if !group.is_empty() {
+                return Err(Fault::InconsistentGroupProtocol);
+            }
+            if join.member_id.is_empty() {
+                // The group becomes a classic one, and keeps its offsets.
+                let group = self.consumers.remove(&join.group).unwrap_or_default();
+                let classic = Group { offsets: group.offsets, ..Group::default() };
+                self.groups.insert(join.group.clone(), classic);
+            }
+        }
         if join.member_id.is_empty() {
             self.create(&join.group)
         } else if self.groups.contains_key(&join.group) {

@@ -46,6 +46,10 @@ impl Coordinator {
             departure: departure.clone(),
             outcome: Err(Fault::UnknownMemberId),
         };
+        self.handle_timeout(now);
+        if let Some(group) = self.consumers.get_mut(&leave.group) {
+            return Ok(group.leave(&leave.members));
+        }
         let left = self.with(now, &leave.group, |group, turn| group.leave(turn, leave));
         Ok(left.unwrap_or_else(|| leave.members.iter().map(unknown).collect()))
     }

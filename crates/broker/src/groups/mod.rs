@@ -1,4 +1,4 @@
-//! The coordinator of classic consumer groups, without input, output, clock or chance.
+//! The coordinator of consumer groups, without input, output, clock or chance.
 //!
 //!   connection -- handle_join, handle_sync --> +-------------+ -- poll_reply ----> connection
 //!   connection -- handle_heartbeat, … -------> | Coordinator | -- (at once) -----> connection
@@ -15,8 +15,13 @@
 //! - Where Kafka depends on the order of a hash map (the successor of a leader, protocols with
 //!   equally many votes), this coordinator takes the first by name.
 //! - This coordinator bounds groups, members and offsets, and refuses requests beyond the limits.
+//!
+//! All that is of the classic protocol, in which a member computes the assignments. Groups of the
+//! newer one (KIP-848) are in [`consumer`], beside the others; a group is of the one or the other,
+//! and only an empty one changes that.
 
 mod commit;
+pub mod consumer;
 mod coordinator;
 mod describe;
 mod expiry;
@@ -40,6 +45,6 @@ pub use group::State;
 pub use heartbeat::Heartbeat;
 pub use join::{Join, JoinReply, Joined, JoinedMember};
 pub use leave::{Departed, Departure, Leave};
-pub use list::Listing;
+pub use list::{GroupState, Listing};
 pub use member::Protocol;
 pub use sync::{Sync, SyncReply, Synced};

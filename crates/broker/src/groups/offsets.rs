@@ -1,4 +1,6 @@
-//! OffsetFetch: the committed offsets of a group; and their removal with a topic.
+//! OffsetFetch: the committed offsets of a group.
+
+use std::collections::BTreeMap;
 
 use super::commit::{CommittedOffset, TopicPartition};
 use super::coordinator::Coordinator;
@@ -13,7 +15,7 @@ impl Coordinator {
         at: &TopicPartition,
     ) -> Option<CommittedOffset> {
         self.handle_timeout(now);
-        self.groups.get(group)?.offsets.get(at).cloned()
+        self.offsets(group)?.get(at).cloned()
     }
 
     /// All offsets of a group, topic by topic.
@@ -23,15 +25,12 @@ impl Coordinator {
         group: &str,
     ) -> Vec<(TopicPartition, CommittedOffset)> {
         self.handle_timeout(now);
-        let offsets = self.groups.get(group).map(|group| &group.offsets);
+        let offsets = self.offsets(group);
         offsets.into_iter().flatten().map(|(at, offset)| (at.clone(), offset.clone())).collect()
     }
 
-    /// Removes the offsets of a deleted topic.
-    pub fn handle_topic_deleted(&mut self, now: Mono, topic: &str) {
-        self.handle_timeout(now);
-        for group in self.groups.values_mut() {
-            group.offsets.retain(|at, _| at.topic != topic);
-        }
+    fn offsets(&self, group: &str) -> Option<&BTreeMap<TopicPartition, CommittedOffset>> {
+        let classic = self.groups.get(group).map(|group| &group.offsets);
+        classic.or_else(|| self.consumers.get(group).map(|group| &group.offsets))
     }
 }

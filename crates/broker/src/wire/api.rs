@@ -27,7 +27,7 @@ const fn api(key: ApiKey, min: i16, max: i16, flexible: i16) -> Api {
 }
 
 /// All supported APIs, by key. Produce ends before the version that replaces topic names by ids.
-pub const SUPPORTED: [Api; 24] = [
+pub const SUPPORTED: [Api; 26] = [
     api(ApiKey::Produce, 3, 11, 9),
     api(ApiKey::Fetch, 4, 17, 12),
     api(ApiKey::ListOffsets, 1, 7, 6),
@@ -52,6 +52,8 @@ pub const SUPPORTED: [Api; 24] = [
     api(ApiKey::DeleteGroups, 0, 2, 2),
     api(ApiKey::IncrementalAlterConfigs, 0, 1, 1),
     api(ApiKey::DescribeCluster, 0, 2, 0),
+    api(ApiKey::ConsumerGroupHeartbeat, 0, 1, 0),
+    api(ApiKey::ConsumerGroupDescribe, 0, 1, 0),
 ];
 
 /// The supported versions of the API with this key, if there are any.

@@ -29,7 +29,7 @@ const ASKED: [ApiKey; 19] = [
 ];
 
 /// The APIs of a group's coordinator, and the one that finds it.
-pub const COORDINATOR: [i16; 7] = [
+pub const COORDINATOR: [i16; 8] = [
     number(ApiKey::FindCoordinator),
     number(ApiKey::JoinGroup),
     number(ApiKey::SyncGroup),
@@ -37,6 +37,7 @@ pub const COORDINATOR: [i16; 7] = [
     number(ApiKey::LeaveGroup),
     number(ApiKey::OffsetCommit),
     number(ApiKey::OffsetFetch),
+    number(ApiKey::ConsumerGroupHeartbeat),
 ];
 
 /// Without an answer to this a member hears nothing.

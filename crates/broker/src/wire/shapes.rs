@@ -169,6 +169,21 @@ const DELETE_GROUPS: &[Field] = &[all(List(&Text))];
 
 const DESCRIBE_CLUSTER: &[Field] = &[all(BOOL), since(1, I8), since(2, BOOL)];
 
+const CONSUMER_GROUP_HEARTBEAT: &[Field] = &[
+    all(Text),
+    all(Text),
+    all(I32),
+    all(Text),
+    all(Text),
+    all(I32),
+    all(List(&Text)),
+    since(1, Text),
+    all(Text),
+    all(Many(&[all(UUID), all(List(&I32))])),
+];
+
+const CONSUMER_GROUP_DESCRIBE: &[Field] = &[all(List(&Text)), all(BOOL)];
+
 /// The fields of a request; none if it is not supported.
 #[expect(clippy::wildcard_enum_match_arm, reason = "Kafka has four times as many as are spoken")]
 pub(super) const fn shape_of(key: ApiKey) -> Option<&'static [Field]> {
@@ -197,6 +212,8 @@ pub(super) const fn shape_of(key: ApiKey) -> Option<&'static [Field]> {
         ApiKey::DescribeLogDirs => DESCRIBE_LOG_DIRS,
         ApiKey::IncrementalAlterConfigs => INCREMENTAL_ALTER_CONFIGS,
         ApiKey::DescribeCluster => DESCRIBE_CLUSTER,
+        ApiKey::ConsumerGroupHeartbeat => CONSUMER_GROUP_HEARTBEAT,
+        ApiKey::ConsumerGroupDescribe => CONSUMER_GROUP_DESCRIBE,
         _ => return None,
     })
 }

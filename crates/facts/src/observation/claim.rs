@@ -75,16 +75,28 @@ pub enum Mode {
     /// An assignee leads while it hears messages, and while it can prove that its group counts it
     /// in. Revocation ends a claim.
     Exclusive,
+    /// The paper's own rule for exclusive leadership: an assignee leads while the last message that
+    /// it received was stamped by a broker less than the threshold ago, and not before the grace
+    /// period is over. It promises what `exclusive` proves, and does not always keep it.
+    ExclusivePaper,
 }
 
 impl Mode {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::NonExclusive, Self::Fast, Self::Exclusive];
+    pub const ALL: [Self; 4] =
+        [Self::NonExclusive, Self::Fast, Self::Exclusive, Self::ExclusivePaper];
 
-    /// Whether it promises that no two members of a group lead a role at once.
+    /// Whether it proves that no two members of a group lead a role at once.
     #[must_use]
     pub const fn is_exclusive(self) -> bool {
         matches!(self, Self::Exclusive)
+    }
+
+    /// Whether the election is exclusive: two leaders of a role in one group break its promise,
+    /// proved or not, and fail the run.
+    #[must_use]
+    pub const fn forbids_overlap(self) -> bool {
+        matches!(self, Self::Exclusive | Self::ExclusivePaper)
     }
 
     /// The word that topologies write.
@@ -94,6 +106,7 @@ impl Mode {
             Self::NonExclusive => "non-exclusive",
             Self::Fast => "fast",
             Self::Exclusive => "exclusive",
+            Self::ExclusivePaper => "exclusive-paper",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A member that Tandem did not start.
 
 use std::fmt;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,9 +16,25 @@ pub struct External {
     pub group: GroupName,
     /// The clock that stamps its facts.
     pub clock: ClockDomain,
-    /// Whether that is the clock of the run. If not, its instants cannot be compared with others:
-    /// everything about it is unknown, and its own facts are not recorded.
+    /// Whether that is the clock of the run. If not, its instants are those of another clock.
     pub same_clock: bool,
+    /// Where it is another clock that was compared with that of the run: the instants of the life
+    /// are given on the clock of the run, and each may be off by so much in either direction.
+    /// Without it nothing is known of a life with another clock, and its own facts are not
+    /// recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_ns: Option<u64>,
+}
+
+impl External {
+    /// How far the instants of the life may be off; none if they mean nothing here.
+    #[must_use]
+    pub fn error(&self) -> Option<Duration> {
+        match self.same_clock {
+            true => Some(Duration::ZERO),
+            false => self.error_ns.map(Duration::from_nanos),
+        }
+    }
 }
 
 /// Where instants can be compared directly: all processes of one boot and one time namespace share

@@ -8,13 +8,23 @@ mod claim;
 #[cfg(feature = "serde")]
 mod class;
 #[cfg(feature = "serde")]
+mod event_schema;
+#[cfg(feature = "serde")]
 mod external;
 #[cfg(feature = "serde")]
 mod fact;
 #[cfg(feature = "serde")]
+mod member_event;
+#[cfg(feature = "serde")]
 mod outcome;
 #[cfg(feature = "serde")]
-mod unit_facts;
+mod placed;
+#[cfg(feature = "serde")]
+mod refused_orders;
+#[cfg(feature = "serde")]
+mod run_event;
+#[cfg(feature = "serde")]
+mod what;
 
 pub use claim::{Ending, Horizon, Mode};
 #[cfg(feature = "serde")]
@@ -22,6 +32,14 @@ pub use class::FaultClass;
 #[cfg(feature = "serde")]
 pub use external::{ClockDomain, External};
 #[cfg(feature = "serde")]
-pub use fact::{Fact, What};
+pub use fact::Fact;
+#[cfg(feature = "serde")]
+pub use member_event::MemberEvent;
 #[cfg(feature = "serde")]
 pub use outcome::Outcome;
+#[cfg(feature = "serde")]
+pub use refused_orders::RefusedOrders;
+#[cfg(feature = "serde")]
+pub use run_event::RunEvent;
+#[cfg(feature = "serde")]
+pub use what::What;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::faults::FaultWindow;
 use crate::roster::Roster;
 use tandem_facts::ids::{ClusterName, GroupName};
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// The brokers of a run.
@@ -42,18 +42,18 @@ impl Brokers {
 
     /// Takes a fact of the controller. Returns the groups whose dead broker is back.
     pub(super) fn observe(&mut self, fact: &Fact) -> BTreeSet<GroupName> {
-        if let What::ClusterStarted { cluster, address, pid } = &fact.what {
+        if let What::Run(RunEvent::ClusterStarted { cluster, address, pid }) = &fact.what {
             let own = self.own.entry(cluster.clone()).or_insert(OwnBroker::ABSENT);
             let back = own.deaths > 0 && own.pid.is_none();
             (own.address, own.pid, own.since) = (address.clone(), Some(*pid), fact.t);
             return if back { self.on(Some(cluster)) } else { BTreeSet::new() };
         }
-        if let What::ClusterDied { cluster } = &fact.what {
+        if let What::Run(RunEvent::ClusterDied { cluster }) = &fact.what {
             let own = self.own.entry(cluster.clone()).or_insert(OwnBroker::ABSENT);
             (own.pid, own.since, own.deaths) = (None, fact.t, own.deaths.saturating_add(1));
-        } else if let What::BrokerLost { cluster, broker } = &fact.what {
+        } else if let What::Run(RunEvent::BrokerLost { cluster, broker }) = &fact.what {
             self.lost.insert((cluster.clone(), broker.clone()), fact.t);
-        } else if let What::BrokerBack { cluster, broker } = &fact.what {
+        } else if let What::Run(RunEvent::BrokerBack { cluster, broker }) = &fact.what {
             self.lost.remove(&(cluster.clone(), broker.clone()));
         }
         BTreeSet::new()

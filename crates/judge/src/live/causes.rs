@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tandem_facts::ids::{Life, MemberId};
-use tandem_facts::observation::{ClockDomain, Fact, What};
+use tandem_facts::observation::{ClockDomain, Fact, MemberEvent, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// The shortest stall that is shown. A shorter one causes no gap, because a duty may be silent for
@@ -34,17 +34,30 @@ pub struct Unconnected {
     pub since: Mono,
 }
 
+/// A member that left its group because of the versions of the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The life.
+    pub life: Life,
+    /// Both versions, in words.
+    pub why: String,
+    /// When.
+    pub at: Mono,
+}
+
 /// The current causes.
 #[derive(Debug, Clone, Default)]
 pub struct Causes {
     stalls: Option<Stalls>,
     unconnected: BTreeMap<MemberId, Unconnected>,
+    refused: BTreeMap<MemberId, Refused>,
     elsewhere: BTreeMap<MemberId, (Life, ClockDomain)>,
+    compared: BTreeMap<MemberId, (Life, ClockDomain, Duration)>,
 }
 
 impl Causes {
     pub(super) fn observe(&mut self, fact: &Fact) {
-        if let What::Stall { from, until, .. } = &fact.what
+        if let What::Run(RunEvent::Stall { from, until, .. }) = &fact.what
             && until.since(*from) >= STALL_LEAST
         {
             let (count, longest) =
@@ -53,25 +66,33 @@ impl Causes {
             self.stalls = Some(Stalls { count: count.saturating_add(1), longest, last: *until });
         }
         let Some(life) = &fact.life else { return };
-        if let What::Unconnected { why } = &fact.what {
+        if let What::Member(MemberEvent::Unconnected { why }) = &fact.what {
             let (life, why, since) = (life.clone(), why.clone(), fact.t);
             self.unconnected.insert(life.member.clone(), Unconnected { life, why, since });
         }
-        if let What::Started { external, .. } = &fact.what {
-            let other = external.as_ref().filter(|external| !external.same_clock);
-            match other {
-                Some(of) => {
-                    self.elsewhere.insert(life.member.clone(), (life.clone(), of.clock.clone()));
+        if let What::Member(MemberEvent::Refused { why }) = &fact.what {
+            let (life, why, at) = (life.clone(), why.clone(), fact.t);
+            self.refused.insert(life.member.clone(), Refused { life, why, at });
+        }
+        if let What::Run(RunEvent::Started { external, .. }) = &fact.what {
+            let member = &life.member;
+            self.elsewhere.remove(member);
+            self.compared.remove(member);
+            if let Some(of) = external.as_ref().filter(|external| !external.same_clock) {
+                let (life, clock) = (life.clone(), of.clock.clone());
+                match of.error() {
+                    Some(error) => {
+                        drop(self.compared.insert(member.clone(), (life, clock, error)));
+                    }
+                    None => drop(self.elsewhere.insert(member.clone(), (life, clock))),
                 }
-                None => drop(self.elsewhere.remove(&life.member)),
             }
         }
-        if let What::Died { .. } = &fact.what
-            && self.elsewhere.get(&life.member).is_some_and(|(one, _)| one == life)
-        {
-            self.elsewhere.remove(&life.member);
+        if let What::Run(RunEvent::Died { .. }) = &fact.what {
+            self.elsewhere.retain(|_, (one, _)| one != life);
+            self.compared.retain(|_, (one, _, _)| one != life);
         }
-        if let What::Connected | What::Died { .. } = &fact.what
+        if let What::Member(MemberEvent::Connected) | What::Run(RunEvent::Died { .. }) = &fact.what
             && self.unconnected.get(&life.member).is_some_and(|lost| lost.life == *life)
         {
             self.unconnected.remove(&life.member);
@@ -84,9 +105,21 @@ impl Causes {
         self.stalls
     }
 
-    /// The members whose clock is not that of the run, so that their time is unknown.
+    /// The members whose clock is another one that was compared with that of the run, and how far
+    /// their instants may be off.
+    pub fn compared(&self) -> impl Iterator<Item = (&MemberId, &ClockDomain, Duration)> {
+        self.compared.iter().map(|(member, (_, clock, error))| (member, clock, *error))
+    }
+
+    /// The members whose clock is not that of the run and was not compared, so that their time is
+    /// unknown.
     pub fn elsewhere(&self) -> impl Iterator<Item = (&MemberId, &ClockDomain)> {
         self.elsewhere.iter().map(|(member, (_, clock))| (member, clock))
+    }
+
+    /// The last refusal of each member.
+    pub fn refused(&self) -> impl Iterator<Item = &Refused> {
+        self.refused.values()
     }
 
     /// The members that cannot reach their brokers.

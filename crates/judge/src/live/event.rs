@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::FaultWindow;
+use super::{FaultWindow, Reason};
 use crate::timeline::Interval;
 use tandem_facts::ids::{FaultId, GroupName, Life, PartitionId};
 use tandem_facts::roles::RoleClass;
@@ -83,9 +83,9 @@ pub enum Event {
     /// until then.
     Settled(Mono),
     /// From an instant on, no life served the roles. This is certain; the end is not known yet.
-    GapBegan(Place, Mono),
+    GapBegan(Place, Mono, Reason),
     /// A gap is over and final.
-    Gap(Place, Interval),
+    Gap(Place, Interval, Reason),
     /// An overlap is over and final.
     Overlap(Place, Interval),
     /// Service passed from one life to another. Final.
@@ -99,6 +99,8 @@ pub enum Event {
         /// When it ended.
         until: Mono,
     },
+    /// Since this instant another roster holds, and what follows is about its roles.
+    Changed(Mono),
     /// Facts came too late to be counted.
     Late {
         /// The number of such facts since the last event of this kind.

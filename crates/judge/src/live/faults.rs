@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use tandem_facts::ids::{ClusterName, FaultId, Life, MemberId};
-use tandem_facts::observation::{Fact, FaultClass, What};
+use tandem_facts::observation::{Fact, FaultClass, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// One fault in force, or about to be.
@@ -100,7 +100,8 @@ pub(super) struct FaultWindows(pub(super) BTreeMap<FaultId, FaultWindow>);
 impl FaultWindows {
     /// Takes a fact of the controller. Returns the windows that it closes.
     pub(super) fn observe(&mut self, fact: &Fact) -> Vec<(FaultId, FaultWindow)> {
-        if let What::FaultAsked { fault, kind, class, broker, cluster } = &fact.what {
+        if let What::Run(RunEvent::FaultAsked { fault, kind, class, broker, cluster }) = &fact.what
+        {
             let window = self.0.entry(fault.clone()).or_insert_with(|| FaultWindow {
                 kind: kind.clone(),
                 class: *class,
@@ -116,19 +117,20 @@ impl FaultWindows {
                 (None, None) => Target::NoVictim,
             };
             window.victims.push(Victim { target, healed: false });
-        } else if let What::FaultFailed { fault, why, .. } = &fact.what {
+        } else if let What::Run(RunEvent::FaultFailed { fault, why, .. }) = &fact.what {
             if let Some(window) = self.0.get_mut(fault) {
                 window.failed = Some(why.clone());
             }
-        } else if let What::FaultHealed { fault } = &fact.what {
+        } else if let What::Run(RunEvent::FaultHealed { fault }) = &fact.what {
             if let Some(window) = self.0.get_mut(fault) {
                 window.heal(fact.life.as_ref().map(|life| &life.member));
             }
             if self.0.get(fault).is_some_and(|one| one.victims.iter().all(|it| it.healed)) {
                 return self.0.remove_entry(fault).into_iter().collect();
             }
-        } else if let What::TrialBegan { .. } | What::TrialEnded { .. } | What::Ended { .. } =
-            &fact.what
+        } else if let What::Run(
+            RunEvent::TrialBegan { .. } | RunEvent::TrialEnded { .. } | RunEvent::Ended { .. },
+        ) = &fact.what
         {
             return std::mem::take(&mut self.0).into_iter().collect();
         }

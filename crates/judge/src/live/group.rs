@@ -10,7 +10,7 @@ use super::tally::Tally;
 use crate::roster::{Roster, RosterGroup};
 use crate::timeline::{Coverage, Interval, IntervalSet, LifeLine};
 use tandem_facts::ids::{FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, Term};
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, RunEvent, What};
 use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
@@ -21,7 +21,7 @@ const LIVES_MAX: usize = 3;
 /// The state of one group.
 #[derive(Debug, Clone)]
 pub(super) struct GroupState {
-    name: GroupName,
+    pub(super) name: GroupName,
     pub(super) lanes: BTreeMap<PartitionId, Lane>,
     pub(super) members: BTreeMap<MemberId, MemberState>,
     pub(super) lives: BTreeMap<Life, LifeState>,
@@ -33,6 +33,8 @@ pub(super) struct GroupState {
     pub(super) foreign: bool,
     /// The time of the latest fact that unsettles the group.
     pub(super) changed: Mono,
+    /// Everything before this instant was counted.
+    counted: Mono,
 }
 
 impl GroupState {
@@ -51,6 +53,7 @@ impl GroupState {
             width: PartitionId(group.partitions.get()).index(),
             foreign: group.foreign,
             changed: Mono::ZERO,
+            counted: Mono::ZERO,
         }
     }
 
@@ -62,9 +65,12 @@ impl GroupState {
         if let Some(member) = self.members.get_mut(&life.member) {
             member.observe(life, fact);
         }
-        if matches!(fact.what, What::Started { .. }) {
-            let same = |other: &&Life| other.member == life.member;
-            let lives: Vec<_> = self.lives.keys().filter(same).cloned().collect();
+        if matches!(fact.what, What::Run(RunEvent::Started { .. })) {
+            // One whose death was reported goes when its time was counted.
+            let counts = |state: &LifeState| state.line.died().is_some_and(|at| at > self.counted);
+            let lives = self.lives.iter().filter(|(other, _)| other.member == life.member);
+            let lives = lives.filter(|(_, state)| !counts(state)).map(|(life, _)| life.clone());
+            let lives: Vec<_> = lives.collect();
             let many = lives.len().saturating_sub(LIVES_MAX);
             lives.iter().take(many).for_each(|life| self.drop_life(life));
         }
@@ -81,7 +87,7 @@ impl GroupState {
             if gone.is_some_and(|gone| life.incarnation <= *gone) {
                 return None;
             }
-            self.lives.insert(life.clone(), LifeState::default());
+            self.lives.insert(life.clone(), LifeState::known_from(self.counted));
         }
         self.lives.get_mut(life)
     }
@@ -122,6 +128,7 @@ impl GroupState {
         window: Interval,
         events: &mut Vec<Event>,
     ) -> BTreeMap<PartitionId, Coverage> {
+        self.counted = window.until;
         let mut all = BTreeMap::new();
         for (&partition, lane) in &mut self.lanes {
             let (mut services, mut claims) = (Coverage::default(), Coverage::default());
@@ -156,7 +163,7 @@ impl GroupState {
 
     /// Drops what is of no use for the time from `before` on.
     pub(super) fn drop_before(&mut self, before: Mono) {
-        let dead = |life: &LifeState| life.line.died().is_some_and(|died| died < before);
+        let dead = |life: &LifeState| life.line.is_past(before);
         let dead = self.lives.iter().filter(|(_, state)| dead(state)).map(|(life, _)| life.clone());
         for life in dead.collect::<Vec<_>>() {
             self.drop_life(&life);

@@ -5,6 +5,7 @@
 //! A life that claims the partition after that is assumed to serve until the contrary is certain.
 //! All current state rests on this: the leaders, the health, and the gaps that go on.
 
+use super::event::{Event, Place};
 use super::passing::Passing;
 use super::tally::Tally;
 use super::unled::Unled;
@@ -44,6 +45,16 @@ impl Lane {
         let (since, joined, unled, pending) = (None, Mono::ZERO, None, None);
         let (served_since, ever) = (Mono::ZERO, false);
         Self { tally, passing, leaders, since, joined, unled, pending, served_since, ever, foreign }
+    }
+
+    /// The same with other roles on its partition from `at` on.
+    pub(super) fn of(mut self, place: Place, at: Mono, events: &mut Vec<Event>) -> Self {
+        let before = self.tally.ended;
+        self.tally = self.tally.of(place, at, events);
+        if let Some(until) = self.tally.ended.filter(|_| self.tally.ended != before) {
+            self.finish(until);
+        }
+        self
     }
 
     /// Sets the claims, which date from then.
@@ -149,7 +160,6 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::Place;
     use crate::timeline::Count;
     use tandem_facts::ids::RoleIndex;
     use tandem_facts::roles::RoleClass;

@@ -20,7 +20,7 @@
 //! delivery. So its numbers never decrease. While a question is open (a member has fallen silent,
 //! or a kill was asked for and not confirmed), the final view waits for the answer, for at most
 //! [`PATIENCE`] longer. A fact that comes even later does not change the final view, and is counted
-//! as late.
+//! as late, if it says something of what was counted.
 //!
 //! The definitions are the timeline's, and so is the code that decides the state of one life: gaps
 //! are gaps of service, overlaps are overlaps of claims, unobserved time is unknown, and a joint
@@ -31,19 +31,22 @@
 //! nothing about the time that is already final.
 //!
 //! If the owner itself was not scheduled, nothing becomes final until a fact says whether its guard
-//! has meanwhile ended everything ([`What::Unattended`]). If so, nothing counts from there on.
+//! has meanwhile ended everything ([`RunEvent::Unattended`]). If so, nothing counts from there on.
 //!
 //! The memory does not grow with the run: it holds the latest lives, their open claims, and a few
 //! seconds.
 
 mod brokers;
 mod causes;
+mod changing;
 mod event;
 mod faults;
 mod group;
 mod healed;
+mod history;
 mod joint;
 mod lane;
+mod late;
 mod member;
 mod passing;
 mod queries;
@@ -55,9 +58,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 pub use brokers::{Brokers, OwnBroker};
-pub use causes::{Causes, STALL_LEAST, Stalls, Unconnected};
+pub use causes::{Causes, Refused, STALL_LEAST, Stalls, Unconnected};
 pub use event::{Event, Health, Place, Totals};
 pub use faults::{FaultWindow, Target, Victim};
+pub use history::Reason;
 pub use member::MemberState;
 pub use queries::{Finality, RoleState};
 pub use settle::Obstacle;
@@ -66,9 +70,10 @@ use crate::roster::Roster;
 use crate::timeline::{Hindrances, Interval, IntervalSet};
 use faults::FaultWindows;
 use group::GroupState;
+use history::History;
 use joint::Class;
 use tandem_facts::ids::{GroupName, Life, MemberId};
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// How long the delivery of a fact may take.
@@ -97,6 +102,7 @@ pub struct Live {
     faults: FaultWindows,
     brokers: Brokers,
     causes: Causes,
+    history: History,
     hindrances: Hindrances,
     stalls: IntervalSet,
     /// The controller's last fact.
@@ -115,7 +121,11 @@ pub struct Live {
     /// When the last gap of a group, and of all groups together, ended.
     healed: (Mono, Mono),
     late: (u64, Duration),
+    /// How much longer than usual facts are waited for.
+    behind: Duration,
     events: VecDeque<Event>,
+    /// From when on which other roster holds, the earliest first.
+    coming: VecDeque<(Mono, Roster)>,
 }
 
 impl Live {
@@ -135,6 +145,7 @@ impl Live {
             faults: FaultWindows::default(),
             brokers: Brokers::new(roster),
             causes: Causes::default(),
+            history: History::new(roster),
             hindrances: Hindrances::default(),
             stalls: IntervalSet::default(),
             own: None,
@@ -148,31 +159,35 @@ impl Live {
             health: (Health::Starting, Mono::ZERO),
             healed: (Mono::ZERO, Mono::ZERO),
             late: (0, Duration::ZERO),
+            behind: Duration::ZERO,
             events: VecDeque::new(),
+            coming: VecDeque::new(),
         }
     }
 
     /// Takes a fact. The facts of one author must come in the order in which it wrote them; the
     /// order between authors does not matter.
     pub fn observe(&mut self, fact: &Fact) {
-        if fact.t < self.settled && self.end.is_none_or(|end| fact.t < end) {
-            let (facts, by) = self.late;
-            self.late = (facts.saturating_add(1), by.max(self.settled.since(fact.t)));
-        }
+        self.note_if_late(fact);
         self.hindrances.observe(fact);
         self.causes.observe(fact);
         if !fact.what.is_by_member() {
             self.observe_own(fact);
         }
-        let Some(life) = &fact.life else { return };
-        self.admit(life, &fact.what);
-        let Some(group) = self.homes.get(&life.member).and_then(|home| self.groups.get_mut(home))
-        else {
+        let Some(life) = &fact.life else {
+            self.history.observe(fact, None);
             return;
         };
+        self.admit(life, &fact.what);
+        let home = self.homes.get(&life.member);
+        self.history.observe(fact, home);
+        let Some(group) = home.and_then(|home| self.groups.get_mut(home)) else { return };
         group.observe(life, fact);
         // These facts only repeat the current state. Changes are found at the next check.
-        if !matches!(fact.what, What::Ticks { .. } | What::Renewed { .. }) {
+        if !matches!(
+            fact.what,
+            What::Member(MemberEvent::Ticks { .. } | MemberEvent::Renewed { .. })
+        ) {
             self.now = self.now.max(fact.t);
             let mut events = Vec::new();
             if self.end.is_none_or(|end| self.now < end)
@@ -187,7 +202,7 @@ impl Live {
     /// Takes up a member that the run did not start. A name belongs to the group that bore it
     /// first.
     fn admit(&mut self, life: &Life, what: &What) {
-        if let What::Started { external: Some(external), .. } = what
+        if let What::Run(RunEvent::Started { external: Some(external), .. }) = what
             && let Some(group) = self.groups.get_mut(&external.group)
         {
             let home = self.homes.entry(life.member.clone());
@@ -206,17 +221,17 @@ impl Live {
         }
         self.own = Some((fact.seq, fact.t));
         self.observe_faults(fact);
-        if let What::FaultFailed { fault, .. } = &fact.what {
+        if let What::Run(RunEvent::FaultFailed { fault, .. }) = &fact.what {
             self.groups.values_mut().for_each(|group| group.fail(fault));
         }
-        if let What::Stall { from, until, .. } = &fact.what {
+        if let What::Run(RunEvent::Stall { from, until, .. }) = &fact.what {
             self.stalls = self.stalls.union(&Interval::new(*from, *until).into());
         }
-        if let What::Suspended { from, until } = &fact.what {
+        if let What::Run(RunEvent::Suspended { from, until }) = &fact.what {
             let unseen = Interval::new(*from, *until);
             self.groups.values_mut().for_each(|group| group.forget(unseen));
         }
-        if let What::Unattended { from } = &fact.what {
+        if let What::Run(RunEvent::Unattended { from }) = &fact.what {
             // Unobserved time is not counted.
             self.end = Some(self.end.map_or(*from, |end| end.min(*from)));
         }
@@ -226,12 +241,12 @@ impl Live {
     fn observe_faults(&mut self, fact: &Fact) {
         let mut unsettled = self.brokers.observe(fact);
         let home = fact.life.as_ref().and_then(|life| self.homes.get(&life.member));
-        if let What::FaultAsked { class, .. } = &fact.what
+        if let What::Run(RunEvent::FaultAsked { class, .. }) = &fact.what
             && class.holds()
         {
             unsettled.extend(home.cloned());
         }
-        if let What::FaultHealed { fault } = &fact.what
+        if let What::Run(RunEvent::FaultHealed { fault }) = &fact.what
             && let Some(window) = self.faults.0.get(fault)
         {
             match &fact.life {
@@ -272,9 +287,9 @@ impl Live {
         }
         if self.now >= self.count_at {
             self.count_at = self.now + COUNT;
-            let known = self.now - WAY;
+            let known = self.now - self.behind - WAY;
             let undecided = self.groups.values().filter_map(|group| group.undecided_since(known));
-            let latest = self.now - LAG;
+            let latest = self.now - self.behind - LAG;
             let until = undecided.min().map_or(latest, |at| latest.min(at.max(latest - PATIENCE)));
             self.count(until, known);
         }
@@ -305,6 +320,14 @@ impl Live {
 
     fn count(&mut self, until: Mono, known: Mono) {
         let until = self.end.map_or(until, |end| until.min(end));
+        while let Some((at, _)) = self.coming.front().filter(|(at, _)| *at <= until) {
+            self.count_until(*at, known);
+            self.turn();
+        }
+        self.count_until(until, known);
+    }
+
+    fn count_until(&mut self, until: Mono, known: Mono) {
         let window = Interval::new(self.settled, until);
         if window.is_empty() {
             return;
@@ -328,11 +351,10 @@ impl Live {
             lanes.for_each(|lane| lane.count(|tally| tally.end(&mut events)));
             self.classes.iter_mut().for_each(|class| class.tally.end(&mut events));
         }
-        if let (facts @ 1.., by) = std::mem::take(&mut self.late) {
-            events.push(Event::Late { facts, by });
-        }
+        events.extend(self.report_late());
+        self.history.explain(&mut events, until);
         for event in &events {
-            if let Event::Gap(place, gap) = event {
+            if let Event::Gap(place, gap, _) = event {
                 self.healed(place.group.is_none(), gap.until);
             }
         }
@@ -368,7 +390,9 @@ impl Live {
 
 /// The instant at which the content of a fact became true.
 fn changed_at(fact: &Fact) -> Mono {
-    if let What::Claimed { from: at, .. } | What::Lapsed { at, .. } = &fact.what {
+    if let What::Member(MemberEvent::Claimed { from: at, .. } | MemberEvent::Lapsed { at, .. }) =
+        &fact.what
+    {
         return *at;
     }
     fact.t

@@ -71,6 +71,15 @@ impl Live {
         claiming.filter(|(_, life)| !life.line.is_stopped()).map(|(member, _)| member)
     }
 
+    /// The partitions that living members of `group` claim beyond `now`. A group may be settled
+    /// while members have yet to claim partitions without roles.
+    #[must_use]
+    pub fn claimed(&self, now: Mono, group: &GroupName) -> BTreeSet<PartitionId> {
+        let lives = self.groups.get(group).into_iter().flat_map(GroupState::living);
+        let claims = lives.flat_map(|(_, life)| life.line.claims());
+        claims.filter(|(_, _, until)| now < *until).map(|(partition, ..)| partition).collect()
+    }
+
     fn claiming(
         &self,
         now: Mono,

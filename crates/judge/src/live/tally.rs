@@ -1,5 +1,6 @@
 //! Counts gaps, overlaps and unknown time of one place, step by step.
 
+use super::Reason;
 use super::event::{Event, Place, Totals};
 use crate::timeline::{Count, Interval};
 use tandem_facts::time::Mono;
@@ -18,6 +19,17 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn new(place: Place) -> Self {
         Self { place, totals: Totals::default(), ended: None, gap: None, overlap: None }
+    }
+
+    /// The same for other roles on the same partitions, counted from `at` on: everything before is
+    /// counted for the roles before. An interval that goes on goes on for the other roles.
+    pub(super) fn of(mut self, place: Place, at: Mono, events: &mut Vec<Event>) -> Self {
+        if self.place == place {
+            return self;
+        }
+        self.end(events);
+        let since = self.totals.since.map(|_| at);
+        Self { place, totals: Totals { since, ..Totals::default() }, ..self }
     }
 
     /// The final part of the gap that has not ended.
@@ -39,14 +51,14 @@ impl Tally {
                 Some(gap) => gap.until = step.until,
                 None => {
                     self.gap = Some(step);
-                    events.push(Event::GapBegan(self.place.clone(), step.from));
+                    events.push(Event::GapBegan(self.place.clone(), step.from, Reason::default()));
                 }
             }
             return;
         }
         if let Some(gap) = self.gap.take() {
             self.ended = Some(gap.until);
-            events.push(Event::Gap(self.place.clone(), gap));
+            events.push(Event::Gap(self.place.clone(), gap, Reason::default()));
         }
         if count.min <= 0 {
             self.totals.unknown = self.totals.unknown.saturating_add(step.length());
@@ -69,7 +81,7 @@ impl Tally {
     pub(super) fn end(&mut self, events: &mut Vec<Event>) {
         if let Some(gap) = self.gap.take() {
             self.ended = Some(gap.until);
-            events.push(Event::Gap(self.place.clone(), gap));
+            events.push(Event::Gap(self.place.clone(), gap, Reason::default()));
         }
         if let Some(overlap) = self.overlap.take() {
             events.push(Event::Overlap(self.place.clone(), overlap));

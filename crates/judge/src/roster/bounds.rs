@@ -25,9 +25,20 @@ pub struct Bounds {
     /// that after its claim has lapsed. None where it does not give way, so that nothing bounds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Bound>,
+    /// A link between two living members ends, and each takes the other for dead, until its answer
+    /// on the ledger says otherwise. None where members are not linked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Bound>,
+    /// The same while no member reaches the brokers: a stand-in ends with its term.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links_and_brokers: Option<Bound>,
     /// The broker that coordinates the group dies; none if the cluster dies with it.
     pub broker: Bound,
 }
+
+/// As long as it lasts: of what nothing else ends. A year, the longest that a journal and a
+/// topology may say.
+pub const UNLIMITED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Bounds on gaps in the served view, and on overlaps in the claimed view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

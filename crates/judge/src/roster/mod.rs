@@ -9,10 +9,10 @@ use std::num::NonZeroU32;
 
 use tandem_facts::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleIndex, TopologyName};
 pub use tandem_facts::observation::Mode;
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, RunEvent, What};
 use tandem_facts::roles::{RoleClass, Roles};
 
-pub use bounds::{Bound, Bounds, Range};
+pub use bounds::{Bound, Bounds, Range, UNLIMITED};
 pub use objective::Objective;
 
 /// A topology, as far as a judgement needs it.
@@ -37,6 +37,8 @@ pub struct RosterGroup {
     pub partitions: NonZeroU32,
     /// Whether it may have members of which nothing is known.
     pub foreign: bool,
+    /// Whether its members elect among themselves, so that they have no brokers.
+    pub alone: bool,
     /// When a claim holds, and what ends it.
     pub mode: Mode,
     /// The possible cost of faults to the group.
@@ -53,7 +55,7 @@ impl Roster {
     /// Adds the member that a fact names, if the run did not start it. A name belongs to
     /// the group that bore it first.
     pub fn admit(&mut self, fact: &Fact) {
-        if let (What::Started { external: Some(external), .. }, Some(life)) =
+        if let (What::Run(RunEvent::Started { external: Some(external), .. }), Some(life)) =
             (&fact.what, &fact.life)
             && self.group_of(&life.member).is_none()
             && let Some(group) = self.groups.get_mut(&external.group)

@@ -7,7 +7,7 @@ use super::gather::Gathered;
 use super::{Timeline, outage};
 use crate::roster::Roster;
 use tandem_facts::ids::Life;
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// Takes the facts of a finished run, and computes its timeline.
@@ -103,16 +103,20 @@ struct Cut {
 impl Cut {
     fn observe(&mut self, fact: &Fact) {
         self.last = self.last.max(Some(fact.t));
-        if let What::TrialBegan { .. } = fact.what {
+        if let What::Run(RunEvent::TrialBegan { .. }) = fact.what {
             self.began = self.began.max(Some(fact.t));
-        } else if matches!(fact.what, What::Ended { .. } | What::Leaving) {
-            let leaves = fact.life.clone().filter(|_| fact.what == What::Leaving);
+        } else if matches!(
+            fact.what,
+            What::Run(RunEvent::Ended { .. }) | What::Member(MemberEvent::Leaving)
+        ) {
+            let leaves =
+                fact.life.clone().filter(|_| fact.what == What::Member(MemberEvent::Leaving));
             self.ends.push((fact.t, leaves));
-        } else if let What::FaultAsked { class, .. } = &fact.what
+        } else if let What::Run(RunEvent::FaultAsked { class, .. }) = &fact.what
             && class.has_them_leave()
         {
             self.struck.extend(fact.life.clone());
-        } else if let What::Started { external: Some(_), .. } = &fact.what {
+        } else if let What::Run(RunEvent::Started { external: Some(_), .. }) = &fact.what {
             // It leaves when its user says so.
             self.struck.extend(fact.life.clone());
         }

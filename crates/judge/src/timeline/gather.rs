@@ -9,7 +9,7 @@ use super::trouble::Troubles;
 use super::{Interval, IntervalSet, RunRecord, Stretch};
 use crate::roster::Roster;
 use tandem_facts::ids::{GroupName, Life};
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// In a run that goes on, facts older than this have all been heard.
@@ -56,8 +56,6 @@ fn sort(roster: &Roster, facts: &[impl Borrow<Fact>]) -> Gathered {
     }
     let mut gathered = Gathered::new(roster);
     let own = authors.remove(&None).unwrap_or_default();
-    let left = authors.iter().filter(|(_, said)| said.iter().any(|f| f.what == What::Leaving));
-    gathered.troubles.leave(left.filter_map(|(life, _)| life.cloned()));
     gathered.take_own(roster, own);
     for (life, facts) in authors {
         facts.iter().for_each(|fact| gathered.record.hear(fact));
@@ -90,9 +88,6 @@ impl Gathered {
     /// Takes the next fact that a member wrote, in the order of `seq`.
     pub(super) fn hear(&mut self, roster: &Roster, life: &Life, fact: &Fact) {
         self.record.hear(fact);
-        if fact.what == What::Leaving {
-            self.troubles.leave([life.clone()]);
-        }
         if let Some(group) = roster.group_of(&life.member) {
             self.troubles.hear(life, group, fact);
         }
@@ -157,7 +152,7 @@ impl Gathered {
             let group = fact.life.as_ref().and_then(|life| roster.group_of(&life.member));
             self.troubles.observe(fact, group);
             self.record.observe(fact);
-            if let What::FaultFailed { fault, .. } = &fact.what {
+            if let What::Run(RunEvent::FaultFailed { fault, .. }) = &fact.what {
                 self.lines().for_each(|line| line.fail(fault));
             }
             if let Some(line) = fact.life.as_ref().and_then(|life| self.line(roster, life)) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::lateness::{Lateness, Processors};
 use super::{Interval, Trial};
 use tandem_facts::ids::{Life, TrialNumber};
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// The number of facts above which complete trials are folded into one number each.
@@ -77,12 +77,12 @@ pub struct Hindrances {
 impl Hindrances {
     /// Takes a fact, in the order of arrival.
     pub fn observe(&mut self, fact: &Fact) {
-        if let What::TrialBegan { trial } = &fact.what {
+        if let What::Run(RunEvent::TrialBegan { trial }) = &fact.what {
             self.found = self.found();
             self.lateness.clear();
             self.looks.clear();
             self.trial = Some((*trial, Interval::new(fact.t, Mono(u64::MAX))));
-        } else if let What::TrialEnded { .. } = &fact.what {
+        } else if let What::Run(RunEvent::TrialEnded { .. }) = &fact.what {
             if let Some((_, window)) = &mut self.trial {
                 window.until = window.until.min(fact.t);
             }

@@ -173,6 +173,24 @@ impl IntervalSet {
         Self(rest)
     }
 
+    /// All instants that are at most `by` away from one of the set.
+    #[must_use]
+    pub fn widened(&self, by: Duration) -> Self {
+        self.iter().map(|one| Interval::new(one.from - by, one.until + by)).collect()
+    }
+
+    /// The instants of the set that are further than `by` from all others. What begins with the
+    /// clock, or ends never, has no edge there.
+    #[must_use]
+    pub fn narrowed(&self, by: Duration) -> Self {
+        let narrow = |one: Interval| {
+            let from = if one.from == Mono::ZERO { one.from } else { one.from + by };
+            let until = if one.until == Mono(u64::MAX) { one.until } else { one.until - by };
+            Interval::new(from, until)
+        };
+        self.iter().map(narrow).collect()
+    }
+
     /// The instants within `window`.
     #[must_use]
     pub fn within(&self, window: Interval) -> Self {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::Interval;
 use tandem_facts::ids::Life;
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, MemberEvent, RunEvent, What};
 
 /// The kernel accounts for stolen time at the processor's next tick after its return, so a sample
 /// may contain time stolen before it began. Measured with 155 ms stolen from one of two processors:
@@ -46,8 +46,8 @@ impl Lateness {
     /// The lateness in a fact, if it has one.
     #[must_use]
     pub fn of(fact: &Fact) -> Option<Self> {
-        let (What::Stall { from, until, waited_ns } | What::Late { from, until, waited_ns }) =
-            &fact.what
+        let (What::Run(RunEvent::Stall { from, until, waited_ns })
+        | What::Member(MemberEvent::Late { from, until, waited_ns })) = &fact.what
         else {
             return None;
         };
@@ -108,7 +108,9 @@ impl Processors {
     /// The processor use in a fact, if it has one.
     #[must_use]
     pub fn of(fact: &Fact) -> Option<Self> {
-        let What::Processors { from, until, busy_ns, own_ns, stolen_ns } = &fact.what else {
+        let What::Run(RunEvent::Processors { from, until, busy_ns, own_ns, stolen_ns }) =
+            &fact.what
+        else {
             return None;
         };
         Some(Self {

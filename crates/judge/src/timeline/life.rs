@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Interval, IntervalSet};
 use tandem_facts::ids::{FaultId, PartitionId, Term};
-use tandem_facts::observation::{External, Fact, FaultClass, Horizon, What};
+use tandem_facts::observation::{External, Fact, FaultClass, Horizon, MemberEvent, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// A longer hole in the ticks is not service.
@@ -34,6 +34,10 @@ pub struct LifeLine {
     pub(super) not_yet: Option<Mono>,
     pub(super) last: Option<(u64, Mono)>,
     pub(super) reports: Reports,
+    /// Since when it goes on with a clock that was not compared.
+    pub(super) strange: Option<Mono>,
+    /// How far its instants may be off, in either direction.
+    pub(super) error: Duration,
 }
 
 /// When a life that can report does so, at least each 100 ms.
@@ -44,7 +48,7 @@ pub(super) enum Reports {
     Claims,
     /// Always: what was not started here may come to claim something that no fact says yet.
     Always,
-    /// Never: the stamps of its clock mean nothing here.
+    /// Never: its clock is another one, and was not compared with that of the run.
     Never,
 }
 
@@ -92,6 +96,7 @@ impl Request {
 impl LifeLine {
     /// Takes the next fact that the member wrote, in the order of `seq`.
     pub fn hear(&mut self, fact: &Fact) {
+        let What::Member(event) = &fact.what else { return };
         match self.last {
             Some((seq, _)) if fact.seq <= seq => return,
             Some((seq, t)) if fact.seq > seq + 1 => self.forget(Interval::new(t, fact.t)),
@@ -102,69 +107,44 @@ impl LifeLine {
             Some(_) | None => {}
         }
         self.last = Some((fact.seq, fact.t));
-        self.take(fact);
+        self.take(fact.t, event);
     }
 
-    fn take(&mut self, fact: &Fact) {
-        match &fact.what {
-            What::Assigned { partitions, .. } => {
-                self.release(fact.t, |partition| !partitions.contains(&partition));
+    fn take(&mut self, t: Mono, event: &MemberEvent) {
+        match event {
+            MemberEvent::Assigned { partitions, .. } => {
+                self.release(t, |partition| !partitions.contains(&partition));
                 for partition in partitions {
-                    self.hold(fact.t, *partition);
+                    self.hold(t, *partition);
                 }
             }
-            What::Revoked { partitions } | What::Lost { partitions } => {
-                self.release(fact.t, |partition| partitions.contains(&partition));
+            MemberEvent::Revoked { partitions } | MemberEvent::Lost { partitions } => {
+                self.release(t, |partition| partitions.contains(&partition));
             }
-            What::Claimed { partition, term, from, until, .. } => {
+            MemberEvent::Claimed { partition, term, from, until, .. } => {
                 let claim = Interval::new(*from, *until);
                 self.claims.insert((*partition, *term), claim);
                 self.open.insert((*partition, *term));
             }
-            What::Renewed { claims } => self.renew(fact.t, claims),
-            What::Lapsed { partition, term, at, .. } => {
+            MemberEvent::Renewed { claims } => self.renew(t, claims),
+            MemberEvent::Lapsed { partition, term, at, .. } => {
                 let key = (*partition, *term);
                 if let Some(claim) = self.claims.get_mut(&key) {
                     claim.until = *at;
                 }
                 self.open.remove(&key);
             }
-            What::Ticks { partitions, from, until } => self.tick(partitions, *from, *until),
-            What::Hole { from, until } => self.forget(Interval::new(*from, *until)),
-            What::Leaving => {
-                self.renew(fact.t, &[]);
-                self.release(fact.t, |_| true);
+            MemberEvent::Ticks { partitions, from, until } => self.tick(partitions, *from, *until),
+            MemberEvent::Hole { from, until } => self.forget(Interval::new(*from, *until)),
+            MemberEvent::Leaving => {
+                self.renew(t, &[]);
+                self.release(t, |_| true);
             }
-            What::Clock { .. }
-            | What::Late { .. }
-            | What::Unconnected { .. }
-            | What::Connected
-            | What::Started { .. }
-            | What::Died { .. }
-            | What::NotYet
-            | What::Stopped
-            | What::Continued
-            | What::FaultAsked { .. }
-            | What::FaultInForce { .. }
-            | What::FaultHealed { .. }
-            | What::Reconnected { .. }
-            | What::FaultFailed { .. }
-            | What::Struck { .. }
-            | What::TrialBegan { .. }
-            | What::TrialEnded { .. }
-            | What::Settled { .. }
-            | What::ClusterStarted { .. }
-            | What::ClusterDied { .. }
-            | What::BrokerLost { .. }
-            | What::BrokerBack { .. }
-            | What::EdgesStarted { .. }
-            | What::EdgesDied
-            | What::Stall { .. }
-            | What::Processors { .. }
-            | What::Suspended { .. }
-            | What::Unwritten { .. }
-            | What::Unattended { .. }
-            | What::Ended { .. } => {}
+            MemberEvent::Clock { .. }
+            | MemberEvent::Late { .. }
+            | MemberEvent::Unconnected { .. }
+            | MemberEvent::Connected
+            | MemberEvent::Refused { .. } => {}
         }
     }
 
@@ -217,22 +197,23 @@ impl LifeLine {
 
     /// Takes the next fact that the controller wrote about this life.
     pub fn record(&mut self, fact: &Fact) {
+        let What::Run(event) = &fact.what else { return };
         let not_yet = self.not_yet.take();
-        match &fact.what {
-            What::Started { external, .. } => self.start(fact.t, external.as_ref()),
-            What::Died { .. } => {
+        match event {
+            RunEvent::Started { external, .. } => self.start(fact.t, external.as_ref()),
+            RunEvent::Died { .. } => {
                 let asked = self.asked.kill.take().map_or(fact.t, |at| at.min(fact.t));
                 self.death.get_or_insert(Pair { asked, confirmed: fact.t });
             }
-            What::NotYet => self.not_yet = Some(fact.t),
-            What::Stopped => self.stop(not_yet, fact.t),
-            What::Continued => {
+            RunEvent::NotYet => self.not_yet = Some(fact.t),
+            RunEvent::Stopped => self.stop(not_yet, fact.t),
+            RunEvent::Continued => {
                 let asked = not_yet.unwrap_or(fact.t).min(fact.t);
                 if let Some(last) = self.stops.last_mut() {
                     last.until.get_or_insert(Pair { asked, confirmed: fact.t });
                 }
             }
-            What::FaultAsked { class, fault, .. } => match class {
+            RunEvent::FaultAsked { class, fault, .. } => match class {
                 FaultClass::Kills => self.asked.kill.0.push((fault.clone(), fact.t)),
                 FaultClass::Pauses => self.asked.pause.0.push((fault.clone(), fact.t)),
                 // A leaving life reports the end of its claims itself.
@@ -244,54 +225,48 @@ impl LifeLine {
                 | FaultClass::Other
                 | FaultClass::Nothing => {}
             },
-            What::FaultInForce { .. } => {
+            RunEvent::FaultInForce { .. } => {
                 // The author of this fact has seen the process stopped, even if that fact was lost.
                 if self.asked.pause.first().is_some() {
                     self.stop(None, fact.t);
                 }
             }
-            What::Assigned { .. }
-            | What::Revoked { .. }
-            | What::Lost { .. }
-            | What::Claimed { .. }
-            | What::Renewed { .. }
-            | What::Lapsed { .. }
-            | What::Ticks { .. }
-            | What::Hole { .. }
-            | What::Late { .. }
-            | What::Unconnected { .. }
-            | What::Connected
-            | What::Leaving
-            | What::Clock { .. }
-            | What::FaultHealed { .. }
-            | What::Reconnected { .. }
-            | What::FaultFailed { .. }
-            | What::Struck { .. }
-            | What::TrialBegan { .. }
-            | What::TrialEnded { .. }
-            | What::Settled { .. }
-            | What::ClusterStarted { .. }
-            | What::ClusterDied { .. }
-            | What::BrokerLost { .. }
-            | What::BrokerBack { .. }
-            | What::EdgesStarted { .. }
-            | What::EdgesDied
-            | What::Stall { .. }
-            | What::Processors { .. }
-            | What::Suspended { .. }
-            | What::Unwritten { .. }
-            | What::Unattended { .. }
-            | What::Ended { .. } => {}
+            RunEvent::FaultHealed { .. }
+            | RunEvent::Orders { .. }
+            | RunEvent::Reconnected { .. }
+            | RunEvent::FaultFailed { .. }
+            | RunEvent::Struck { .. }
+            | RunEvent::TrialBegan { .. }
+            | RunEvent::TrialEnded { .. }
+            | RunEvent::Settled { .. }
+            | RunEvent::ClusterStarted { .. }
+            | RunEvent::ClusterDied { .. }
+            | RunEvent::BrokerLost { .. }
+            | RunEvent::BrokerBack { .. }
+            | RunEvent::EdgesStarted { .. }
+            | RunEvent::EdgesDied
+            | RunEvent::Stall { .. }
+            | RunEvent::Processors { .. }
+            | RunEvent::Suspended { .. }
+            | RunEvent::Unwritten { .. }
+            | RunEvent::Unattended { .. }
+            | RunEvent::Ended { .. } => {}
         }
     }
 
     fn start(&mut self, at: Mono, external: Option<&External>) {
-        self.started = Some(at);
+        self.started = Some(self.started.map_or(at, |known| known.min(at)));
         let Some(external) = external else { return };
-        self.reports = if external.same_clock { Reports::Always } else { Reports::Never };
-        if !external.same_clock {
-            self.forget(Interval::new(at, END));
+        let Some(error) = external.error() else {
+            self.strange.get_or_insert(at);
+            (self.reports, self.error) = (Reports::Never, Duration::ZERO);
+            return;
+        };
+        // Now its clock was compared. What it did before is in none of its facts.
+        if let Some(from) = self.strange.take() {
+            self.forget(Interval::new(from, at));
         }
+        (self.reports, self.error) = (Reports::Always, error);
     }
 
     /// The fault failed: its requests without a visible effect had none, and later events are not
@@ -344,6 +319,9 @@ impl LifeLine {
             if silent.subtract(&self.stopped()).subtract(stalls).total() > SILENCE_MAX {
                 self.forget(Interval::new(t, end));
             }
+        }
+        if let Some(from) = self.strange {
+            self.forget(Interval::new(from, end));
         }
         let lived = Interval::new(self.started.unwrap_or(Mono::ZERO), end);
         self.unknown = self.unknown.within(lived);

@@ -94,6 +94,12 @@ impl LifeLine {
         stop.until.map(|until| until.confirmed).filter(|woke| *woke < known)
     }
 
+    /// Whether the life is over, so that nothing of it concerns the time from `before` on.
+    #[must_use]
+    pub fn is_past(&self, before: Mono) -> bool {
+        self.died().is_some_and(|died| died + self.error < before)
+    }
+
     /// Whether the life may affect `partition`: it claims it, or its state is unknown.
     #[must_use]
     pub fn concerns(&self, partition: PartitionId) -> bool {
@@ -110,7 +116,8 @@ impl LifeLine {
         }
         let asked = [self.asked.kill.first(), self.asked.pause.first(), self.not_yet];
         let speech = self.awake_since(known).and_then(|woke| self.open_since(woke));
-        asked.into_iter().flatten().chain(speech).filter(|at| *at < known).min()
+        let first = asked.into_iter().flatten().chain(speech).filter(|at| *at < known).min();
+        first.map(|at| at - self.error)
     }
 
     /// Since when the state of its claims is undecided, if it has been able to report since `woke`.
@@ -157,6 +164,9 @@ impl LifeLine {
         {
             self.forget(Interval::new(spoke, known));
         }
+        if let Some(from) = self.strange {
+            self.forget(Interval::new(from, known));
+        }
         if self.unknown.is_empty() {
             return;
         }
@@ -187,7 +197,8 @@ impl LifeLine {
             claimed || runs.last().is_some_and(|run| run.until > recent)
         });
         self.held.retain(|_, holdings| {
-            holdings.retain(|one| one.until > before);
+            // The error of a clock may reach back to one that is over.
+            holdings.retain(|one| one.until > recent);
             !holdings.is_empty()
         });
         // The last stop shows where service starts again.

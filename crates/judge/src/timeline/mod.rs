@@ -25,9 +25,11 @@
 //! The `live` fold finds gaps and overlaps of a running run, from the same lives.
 
 mod builder;
+mod cause;
 mod coverage;
 mod finding;
 mod gather;
+mod going;
 mod hindrances;
 mod interval;
 mod lane;
@@ -48,8 +50,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use builder::TimelineBuilder;
+pub use cause::{Cause, CauseKind};
 pub use coverage::{Count, Coverage};
 pub use finding::{Finding, Findings};
+pub use going::{Going, GoingStep};
 pub use hindrances::{Hindrance, Hindrances, worst};
 pub use interval::{Interval, IntervalSet};
 pub use lane::{Lane, Lanes};
@@ -58,7 +62,8 @@ pub use life::LifeLine;
 pub use outage::Outage;
 pub use recent::Recent;
 pub use record::{Incident, RunRecord, Trial};
-pub use trouble::{Cause, RETURN};
+pub use trouble::RETURN;
+pub(crate) use trouble::Troubles;
 pub use views::View;
 
 use crate::roster::Roster;

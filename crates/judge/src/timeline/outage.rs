@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Interval;
 use super::life::END;
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// A time in which a broker was lost, or a member could not reach its brokers.
@@ -30,8 +30,12 @@ pub(super) fn outages<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<Outage> 
             outage.span.until = fact.t;
             all.push(outage);
         }
-        let why = if let What::Unconnected { why } = &fact.what { Some(why.clone()) } else { None };
-        if why.is_some() || matches!(fact.what, What::BrokerLost { .. }) {
+        let why = if let What::Member(MemberEvent::Unconnected { why }) = &fact.what {
+            Some(why.clone())
+        } else {
+            None
+        };
+        if why.is_some() || matches!(fact.what, What::Run(RunEvent::BrokerLost { .. })) {
             let span = Interval::new(fact.t, END);
             open.insert(subject.clone(), Outage { subject, why, span });
         }
@@ -43,7 +47,9 @@ pub(super) fn outages<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<Outage> 
 
 /// The broker or life that a fact is about.
 fn subject(fact: &Fact) -> String {
-    if let What::BrokerLost { cluster, broker } | What::BrokerBack { cluster, broker } = &fact.what
+    if let What::Run(
+        RunEvent::BrokerLost { cluster, broker } | RunEvent::BrokerBack { cluster, broker },
+    ) = &fact.what
     {
         return format!("broker {broker} of cluster {cluster}");
     }
@@ -54,11 +60,10 @@ fn subject(fact: &Fact) -> String {
 pub(super) fn concerns(fact: &Fact) -> bool {
     matches!(
         fact.what,
-        What::Unconnected { .. }
-            | What::Connected
-            | What::Died { .. }
-            | What::BrokerLost { .. }
-            | What::BrokerBack { .. }
+        What::Member(MemberEvent::Unconnected { .. } | MemberEvent::Connected)
+            | What::Run(
+                RunEvent::Died { .. } | RunEvent::BrokerLost { .. } | RunEvent::BrokerBack { .. }
+            )
     )
 }
 

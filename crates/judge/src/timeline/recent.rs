@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use tandem_facts::ids::Life;
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem_facts::time::Mono;
 
 /// The facts of the current trial and shortly before.
@@ -48,16 +48,20 @@ impl Recent {
 
     /// Takes a fact, in the order of arrival.
     pub fn observe(&mut self, fact: &Fact) {
-        let died = fact.life.as_ref().filter(|_| matches!(fact.what, What::Died { .. }));
+        let died =
+            fact.life.as_ref().filter(|_| matches!(fact.what, What::Run(RunEvent::Died { .. })));
         if let Some(dead) = died.and_then(|life| self.authors.get_mut(&Some(life.clone()))) {
             (dead.claims, dead.dead) = (false, true);
         }
         let author = if fact.what.is_by_member() { fact.life.clone() } else { None };
         let author = self.authors.entry(author).or_insert_with(Author::new);
-        if let What::Renewed { claims } = &fact.what {
+        if let What::Member(MemberEvent::Renewed { claims }) = &fact.what {
             author.claims = !claims.is_empty();
-        } else if matches!(fact.what, What::Claimed { .. } | What::Leaving) {
-            author.claims = matches!(fact.what, What::Claimed { .. });
+        } else if matches!(
+            fact.what,
+            What::Member(MemberEvent::Claimed { .. } | MemberEvent::Leaving)
+        ) {
+            author.claims = matches!(fact.what, What::Member(MemberEvent::Claimed { .. }));
         }
         author.heard = author.heard.max(fact.t);
         author.facts.push_back(fact.clone());

@@ -1,12 +1,14 @@
 //! The controller's record of a run: trials, faults, stalls of the host, and its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::lateness::{Lateness, Processors};
 use super::{Interval, IntervalSet};
-use tandem_facts::ids::{FaultId, TrialNumber};
-use tandem_facts::observation::{Fact, FaultClass, Outcome, What};
+use tandem_facts::ids::{FaultId, Life, TrialNumber};
+use tandem_facts::observation::{
+    ClockDomain, Fact, FaultClass, MemberEvent, Outcome, RunEvent, What,
+};
 use tandem_facts::time::Mono;
 
 /// One trial.
@@ -65,6 +67,10 @@ pub struct RunRecord {
     /// Since when no process observed the run: the controller did not run, until its guard ended
     /// the run.
     pub unattended: Option<Mono>,
+    /// Of each other clock with which members were compared: how far their instants may be off.
+    pub clocks: BTreeMap<ClockDomain, Duration>,
+    /// When each life said that it reaches its brokers, or the others of its group, again.
+    pub connected: BTreeMap<Life, BTreeSet<Mono>>,
     pub(super) open: Option<(TrialNumber, Mono)>,
 }
 
@@ -84,74 +90,72 @@ impl RunRecord {
 
     /// Takes a fact of the controller, in the order of `seq`.
     pub(super) fn observe(&mut self, fact: &Fact) {
-        match &fact.what {
-            What::TrialBegan { trial } => {
+        let What::Run(event) = &fact.what else { return };
+        match event {
+            RunEvent::TrialBegan { trial } => {
                 self.cut(fact.t);
                 self.open = Some((*trial, fact.t));
             }
-            What::TrialEnded { trial, recovered } => {
+            RunEvent::TrialEnded { trial, recovered } => {
                 if let Some((number, from)) = self.open.take_if(|(open, _)| open == trial) {
                     let window = Interval::new(from, fact.t);
                     self.trials.push(Trial { number, window, recovered: *recovered });
                 }
             }
-            What::Stall { from, until, .. } => {
+            RunEvent::Stall { from, until, .. } => {
                 self.stalls.push(Interval::new(*from, *until));
                 self.lateness.extend(Lateness::of(fact));
             }
-            What::Processors { .. } => self.processors.extend(Processors::of(fact)),
-            What::Suspended { from, until } => self.suspends.push(Interval::new(*from, *until)),
-            What::Unwritten { from, until, facts } => {
+            RunEvent::Processors { .. } => self.processors.extend(Processors::of(fact)),
+            RunEvent::Suspended { from, until } => self.suspends.push(Interval::new(*from, *until)),
+            RunEvent::Unwritten { from, until, facts } => {
                 self.unwritten.push((Interval::new(*from, *until), *facts));
             }
-            What::Unattended { from } => self.unattended = Some(*from),
-            What::Ended { how, why } => self.ended = Some((*how, why.clone())),
-            What::FaultAsked { fault, kind, class, broker, .. } => {
+            RunEvent::Unattended { from } => self.unattended = Some(*from),
+            RunEvent::Ended { how, why } => self.ended = Some((*how, why.clone())),
+            RunEvent::FaultAsked { fault, kind, class, broker, .. } => {
                 let target = fact.life.as_ref().map(ToString::to_string).or_else(|| broker.clone());
                 self.incident(fault, (kind, *class), fact.t).targets.extend(target);
             }
-            What::FaultInForce { fault } => self.on(fault, |one| one.in_force = Some(fact.t)),
-            What::FaultHealed { fault } => self.on(fault, |one| one.healed = Some(fact.t)),
-            What::Reconnected { fault, .. } => {
+            RunEvent::FaultInForce { fault } => self.on(fault, |one| one.in_force = Some(fact.t)),
+            RunEvent::FaultHealed { fault } => self.on(fault, |one| one.healed = Some(fact.t)),
+            RunEvent::Reconnected { fault, .. } => {
                 self.on(fault, |one| one.reconnected = one.reconnected.max(Some(fact.t)));
             }
-            What::FaultFailed { fault, kind, class, why } => {
+            RunEvent::FaultFailed { fault, kind, class, why } => {
                 self.incident(fault, (kind, *class), fact.t).failed = Some(why.clone());
             }
-            What::Struck { fault, skew_ns, .. } => {
+            RunEvent::Struck { fault, skew_ns, .. } => {
                 self.on(fault, |one| one.skew = Some(Duration::from_nanos(*skew_ns)));
             }
-            What::Assigned { .. }
-            | What::Revoked { .. }
-            | What::Lost { .. }
-            | What::Claimed { .. }
-            | What::Renewed { .. }
-            | What::Lapsed { .. }
-            | What::Ticks { .. }
-            | What::Hole { .. }
-            | What::Late { .. }
-            | What::Unconnected { .. }
-            | What::Connected
-            | What::BrokerLost { .. }
-            | What::BrokerBack { .. }
-            | What::Leaving
-            | What::Clock { .. }
-            | What::Started { .. }
-            | What::Died { .. }
-            | What::NotYet
-            | What::Stopped
-            | What::Continued
-            | What::Settled { .. }
-            | What::ClusterStarted { .. }
-            | What::ClusterDied { .. }
-            | What::EdgesStarted { .. }
-            | What::EdgesDied => {}
+            RunEvent::Started { external, .. } => {
+                let other = external.iter().filter(|external| !external.same_clock);
+                for (of, error) in other.filter_map(|of| Some((of, of.error()?))) {
+                    let known = self.clocks.entry(of.clock.clone()).or_default();
+                    *known = error.max(*known);
+                }
+            }
+            RunEvent::Died { .. }
+            | RunEvent::NotYet
+            | RunEvent::Stopped
+            | RunEvent::Continued
+            | RunEvent::Orders { .. }
+            | RunEvent::Settled { .. }
+            | RunEvent::ClusterStarted { .. }
+            | RunEvent::ClusterDied { .. }
+            | RunEvent::BrokerLost { .. }
+            | RunEvent::BrokerBack { .. }
+            | RunEvent::EdgesStarted { .. }
+            | RunEvent::EdgesDied => {}
         }
     }
 
     /// Takes a member's fact about itself, in any order.
     pub(super) fn hear(&mut self, fact: &Fact) {
         self.lateness.extend(Lateness::of(fact));
+        if let (What::Member(MemberEvent::Connected), Some(life)) = (&fact.what, &fact.life) {
+            self.connected.entry(life.clone()).or_default().insert(fact.t);
+        }
     }
 
     /// The fault, which starts with its first fact.

@@ -1,71 +1,20 @@
 //! The troubles of a group and when they were over: the cause of everything that begins in between.
 
+mod leaves;
+mod recent;
+mod service;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::life::END;
-use super::{Interval, IntervalSet};
+use super::{Cause, Interval, IntervalSet};
 use crate::roster::Roster;
+use leaves::Leaves;
+use service::{LastTicks, SILENT_MAX};
 use tandem_facts::ids::{ClusterName, FaultId, GroupName, Incarnation, Life};
-use tandem_facts::observation::{Fact, FaultClass, What};
+use tandem_facts::observation::{Fact, FaultClass, MemberEvent, RunEvent, What};
 use tandem_facts::time::Mono;
-
-/// The cause of an interval: the latest fault, start, stop or death in its group, or death of its
-/// broker, before the interval began and after which the group had not settled again. Without one,
-/// a broker that was lost at that instant, or a member that did not reach its brokers: until the
-/// group has settled after it was back, and for [`RETURN`] at most.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Cause {
-    /// A fault.
-    Fault(FaultId),
-    /// A member was restarted.
-    Restart(Life),
-    /// A broker of this cluster died, stopped or did not answer, without a fault that explains it.
-    Broker(ClusterName),
-    /// This life ended without a fault or a request to leave.
-    Death(Life),
-    /// The process of this life was stopped without a fault.
-    Stop(Life),
-    /// This life did not reach its brokers, without a fault that explains it.
-    Connection(Life),
-    /// Members of the group were started for the first time.
-    Start,
-    /// No known cause.
-    #[default]
-    Nothing,
-}
-
-impl Cause {
-    /// The cause as the object of "after" in a sentence.
-    #[must_use]
-    pub fn describe(&self) -> Option<String> {
-        match self {
-            Self::Fault(id) => Some(format!("fault {id}")),
-            Self::Restart(life) => Some(format!("the start of {life}")),
-            Self::Broker(cluster) => Some(format!("the loss of a broker of cluster {cluster}")),
-            Self::Death(life) => Some(format!("the death of {life}")),
-            Self::Stop(life) => Some(format!("the stop of {life}")),
-            Self::Connection(life) => Some(format!("the lost connection of {life}")),
-            Self::Start => Some("the start of the group".to_owned()),
-            Self::Nothing => None,
-        }
-    }
-
-    /// The rank among the causes of several groups: a fault, then the loss of a broker, then the
-    /// death, the stop, the lost connection or the start of a member.
-    fn weight(&self) -> u8 {
-        match self {
-            Self::Fault(_) => 7,
-            Self::Broker(_) => 6,
-            Self::Death(_) => 5,
-            Self::Stop(_) => 4,
-            Self::Connection(_) => 3,
-            Self::Restart(_) => 2,
-            Self::Start => 1,
-            Self::Nothing => 0,
-        }
-    }
-}
 
 /// How long a broker or a connection that is back may still be a cause: members join again.
 pub const RETURN: Duration = Duration::from_secs(15);
@@ -78,8 +27,8 @@ struct History {
     faults: BTreeSet<FaultId>,
     /// Lives that are victims of a fault.
     struck: BTreeSet<Life>,
-    /// Those of them that the fault ends.
-    ended: BTreeSet<Life>,
+    /// Those of them that the fault ends, and when it was first asked for.
+    ended: BTreeMap<Life, Mono>,
     /// Those of them that the fault stops.
     paused: BTreeSet<Life>,
     /// For each life, when the controller last asked the kernel and the change in the life's next
@@ -87,6 +36,10 @@ struct History {
     not_yet: BTreeMap<Life, Mono>,
     /// When lives died.
     died: BTreeMap<Life, Mono>,
+    /// The same, by time.
+    deaths: BTreeMap<Mono, BTreeSet<Life>>,
+    leaves: Leaves,
+    ticks: LastTicks,
     settled: BTreeSet<Mono>,
     /// When the host was suspended.
     suspends: Vec<Interval>,
@@ -94,12 +47,10 @@ struct History {
 
 /// The troubles of all groups.
 #[derive(Debug, Clone)]
-pub(super) struct Troubles {
+pub(crate) struct Troubles {
     groups: BTreeMap<GroupName, History>,
     /// The groups on each cluster.
     on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
-    /// Lives that left because they were asked to, so that their end is expected.
-    left: BTreeSet<Life>,
     /// When brokers were lost, by cluster and name.
     lost: BTreeMap<(ClusterName, String), Vec<Interval>>,
     /// When lives did not reach their brokers, by group.
@@ -107,70 +58,67 @@ pub(super) struct Troubles {
 }
 
 impl Troubles {
-    pub(super) fn new(roster: &Roster) -> Self {
+    pub(crate) fn new(roster: &Roster) -> Self {
         Self {
             groups: roster.groups.keys().map(|name| (name.clone(), History::default())).collect(),
             on: roster.clusters.clone(),
-            left: BTreeSet::new(),
             lost: BTreeMap::new(),
             unconnected: BTreeMap::new(),
         }
     }
 
-    /// Marks lives that leave because they were asked to. Must be called before their deaths are
-    /// observed.
-    pub(super) fn leave(&mut self, lives: impl IntoIterator<Item = Life>) {
-        self.left.extend(lives);
-    }
-
     /// Takes a fact of the controller that concerns `group`, or all groups on a cluster, or all
     /// groups.
-    pub(super) fn observe(&mut self, fact: &Fact, group: Option<&GroupName>) {
-        if let What::Settled { group } = &fact.what {
+    pub(crate) fn observe(&mut self, fact: &Fact, group: Option<&GroupName>) {
+        if let What::Run(RunEvent::Settled { group }) = &fact.what {
             if let Some(history) = self.groups.get_mut(group) {
                 history.settled.insert(fact.t);
             }
             return;
         }
-        if let What::Suspended { from, until } = &fact.what {
+        if let What::Run(RunEvent::Suspended { from, until }) = &fact.what {
             let suspend = Interval::new(*from, *until);
             self.groups.values_mut().for_each(|history| history.suspends.push(suspend));
             return;
         }
-        if let What::BrokerLost { cluster, broker } | What::BrokerBack { cluster, broker } =
-            &fact.what
+        if let What::Run(
+            RunEvent::BrokerLost { cluster, broker } | RunEvent::BrokerBack { cluster, broker },
+        ) = &fact.what
         {
             let spans = self.lost.entry((cluster.clone(), broker.clone())).or_default();
-            turn(spans, fact.t, matches!(fact.what, What::BrokerLost { .. }));
+            turn(spans, fact.t, matches!(fact.what, What::Run(RunEvent::BrokerLost { .. })));
             return;
         }
         let (mut on, mut died) = (None, None);
-        if let What::FaultAsked { cluster: Some(cluster), .. } = &fact.what {
+        if let What::Run(RunEvent::FaultAsked { cluster: Some(cluster), .. }) = &fact.what {
             on = self.on.get(cluster);
         }
-        if let What::ClusterDied { cluster } = &fact.what {
+        if let What::Run(RunEvent::ClusterDied { cluster }) = &fact.what {
             (on, died) = (self.on.get(cluster), Some(Cause::Broker(cluster.clone())));
         }
         if let (Some(life), Some(group)) = (&fact.life, group)
             && let Some(history) = self.groups.get_mut(group)
         {
-            history.observe_process(life, fact, self.left.contains(life));
+            history.observe_process(life, fact);
         }
         let concerned = |name: &GroupName| {
             group.is_none_or(|one| one == name) && on.is_none_or(|on| on.contains(name))
         };
         for (_, history) in self.groups.iter_mut().filter(|(name, _)| concerned(name)) {
             // A fault without an effect is no cause: a control trial must look undisturbed.
-            if let What::FaultAsked { fault, class, .. } = &fact.what
+            if let What::Run(RunEvent::FaultAsked { fault, class, .. }) = &fact.what
                 && *class != FaultClass::Nothing
                 && history.faults.insert(fault.clone())
             {
                 history.troubles.insert(fact.t, Cause::Fault(fault.clone()));
             }
             history.troubles.extend(died.clone().map(|cause| (fact.t, cause)));
-            if let What::FaultAsked { class, .. } = &fact.what {
+            if let What::Run(RunEvent::FaultAsked { class, .. }) = &fact.what {
                 history.struck.extend(fact.life.clone());
-                history.ended.extend(fact.life.clone().filter(|_| class.ends_lives()));
+                if let Some(life) = fact.life.as_ref().filter(|_| class.ends_lives()) {
+                    let asked = history.ended.entry(life.clone()).or_insert(fact.t);
+                    *asked = fact.t.min(*asked);
+                }
                 let pauses = *class == FaultClass::Pauses;
                 history.paused.extend(fact.life.clone().filter(|_| pauses));
             }
@@ -178,22 +126,26 @@ impl Troubles {
     }
 
     /// Takes a fact that a life of `group` wrote, in the order of `seq`.
-    pub(super) fn hear(&mut self, life: &Life, group: &GroupName, fact: &Fact) {
-        let begins = matches!(fact.what, What::Unconnected { .. });
-        if begins || fact.what == What::Connected {
+    pub(crate) fn hear(&mut self, life: &Life, group: &GroupName, fact: &Fact) {
+        let begins = matches!(fact.what, What::Member(MemberEvent::Unconnected { .. }));
+        if begins || fact.what == What::Member(MemberEvent::Connected) {
             let lives = self.unconnected.entry(group.clone()).or_default();
             turn(lives.entry(life.clone()).or_default(), fact.t, begins);
+        }
+        if let Some(history) = self.groups.get_mut(group) {
+            history.leaves.hear(life, fact);
+            history.ticks.hear(life, &fact.what);
         }
     }
 
     /// The cause of an interval that began at `at` in `group`.
-    pub(super) fn cause(&self, group: &GroupName, at: Mono) -> Cause {
+    pub(crate) fn cause(&self, group: &GroupName, at: Mono) -> Cause {
         self.latest(group, at).map_or(Cause::Nothing, |(_, cause)| cause)
     }
 
     /// The same for all groups together: a fault in any of them, else the loss of a broker, else
-    /// the death, stop, restart or start of a member; of several the latest.
-    pub(super) fn joint_cause(&self, at: Mono) -> Cause {
+    /// the death, stop, leave, restart or start of a member; of several the latest.
+    pub(crate) fn joint_cause(&self, at: Mono) -> Cause {
         let causes = self.groups.keys().filter_map(|name| self.latest(name, at));
         let weightiest = causes.max_by_key(|(began, cause)| (cause.weight(), *began));
         weightiest.map_or(Cause::Nothing, |(_, cause)| cause)
@@ -217,6 +169,7 @@ impl Troubles {
             | Cause::Death(_)
             | Cause::Stop(_)
             | Cause::Connection(_)
+            | Cause::Leave(_)
             | Cause::Start
             | Cause::Nothing => false,
         };
@@ -227,8 +180,7 @@ impl Troubles {
     /// The cause at `at`, and when it began.
     fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, Cause)> {
         let history = self.groups.get(group)?;
-        let trouble = history.unsettled(at).map(|(began, cause)| (began, cause.clone()));
-        let known = trouble.or_else(|| self.broker_lost(group, history, at));
+        let known = history.unsettled(at).or_else(|| self.broker_lost(group, history, at));
         known.or_else(|| self.unconnected(group, history, at))
     }
 
@@ -280,23 +232,22 @@ impl History {
         spans.iter().rev().find(is_felt)
     }
 
-    /// Takes the controller's fact about the process of a life. `left` says whether the life left
-    /// by request.
-    fn observe_process(&mut self, life: &Life, fact: &Fact, left: bool) {
-        if let What::Died { .. } = &fact.what {
-            self.died.entry(life.clone()).or_insert(fact.t);
+    /// Takes the controller's fact about the process of a life.
+    fn observe_process(&mut self, life: &Life, fact: &Fact) {
+        if let What::Run(RunEvent::Died { .. }) = &fact.what {
+            let died = *self.died.entry(life.clone()).or_insert(fact.t);
+            self.deaths.entry(died).or_default().insert(life.clone());
         }
         let looked = self.not_yet.remove(life).unwrap_or(fact.t).min(fact.t);
-        if fact.what == What::NotYet {
+        if fact.what == What::Run(RunEvent::NotYet) {
             self.not_yet.insert(life.clone(), fact.t);
-        } else if fact.what == What::Stopped && !self.paused.contains(life) {
+        } else if fact.what == What::Run(RunEvent::Stopped) && !self.paused.contains(life) {
             self.troubles.insert(looked, Cause::Stop(life.clone()));
-        } else if let What::Died { .. } = &fact.what
-            && !left
-            && !self.ended.contains(life)
+        } else if let What::Run(RunEvent::Died { .. }) = &fact.what
+            && !self.ended.contains_key(life)
         {
             self.troubles.insert(fact.t, Cause::Death(life.clone()));
-        } else if let What::Started { .. } = &fact.what
+        } else if let What::Run(RunEvent::Started { .. }) = &fact.what
             && !self.struck.contains(life)
         {
             // A life that was a victim before it started is a second process, whose start is the
@@ -307,10 +258,52 @@ impl History {
         }
     }
 
-    /// The latest trouble at `at`, unless the group settled after it.
-    fn unsettled(&self, at: Mono) -> Option<(Mono, &Cause)> {
-        let (&began, cause) = self.troubles.range(..=at).next_back()?;
+    /// The latest trouble at `at`. The end of a life that has left is none.
+    fn latest(&self, at: Mono) -> Option<(Mono, Cause)> {
+        let expected =
+            |cause: &Cause| matches!(cause, Cause::Death(life) if self.leaves.has_left(life));
+        let mut troubles = self.troubles.range(..=at).rev();
+        let other = troubles.find(|(_, cause)| !expected(cause));
+        let other = other.map(|(began, cause)| (*began, cause.clone()));
+        let left = self.leaves.latest(at, |began, life| self.is_asked(began, life));
+        // Of two at one instant a leave counts least.
+        match (other, left) {
+            (Some((began, cause)), Some((gone, _))) if began >= gone => Some((began, cause)),
+            (_, Some((gone, life))) => Some((gone, Cause::Leave(life.clone()))),
+            (other, None) => other,
+        }
+    }
+
+    /// Whether a fault that ends the life was asked for by then.
+    fn is_asked(&self, by: Mono, life: &Life) -> bool {
+        self.ended.get(life).is_some_and(|asked| *asked <= by)
+    }
+
+    /// The latest trouble at `at`, unless the group settled after it. The death of a life that
+    /// serves nothing more from that very instant on counts less than all but a leave.
+    fn unsettled(&self, at: Mono) -> Option<(Mono, Cause)> {
         let settled = self.settled.range(..=at).next_back();
-        settled.is_none_or(|&settled| settled <= began).then_some((began, cause))
+        let latest = self.latest(at);
+        let begins_now =
+            |(began, cause): &(Mono, Cause)| *began == at && !matches!(cause, Cause::Leave(_));
+        if !latest.as_ref().is_some_and(begins_now)
+            && let Some(life) = self.silent_since(at)
+        {
+            return Some((at, Cause::Death(life.clone())));
+        }
+        latest.filter(|(began, _)| settled.is_none_or(|settled| settled <= began))
+    }
+
+    /// The life that served nothing more since `at`, and then died without a fault: what begins
+    /// then has that cause, although no fact of that instant says that it would die.
+    fn silent_since(&self, at: Mono) -> Option<&Life> {
+        // The death itself is a trouble from its own instant on.
+        let near = self.deaths.range(at..).take_while(|(died, _)| died.since(at) <= SILENT_MAX);
+        let near = near.flat_map(|(died, lives)| lives.iter().map(|life| (*died, life)));
+        let mut silent = near.filter(|(died, life)| {
+            let by_itself = !self.is_asked(*died, life) && !self.leaves.has_left(life);
+            by_itself && self.ticks.silent_since(life, *died) == Some(at)
+        });
+        silent.next().map(|(_, life)| life)
     }
 }

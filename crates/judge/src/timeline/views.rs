@@ -11,6 +11,10 @@
 //!   without holes of more than 100 ms in the ticks. So no gap is overlooked. The uncertainty of an
 //!   end is the time to its confirmation; that of a resumption, the time from the last check that
 //!   did not find it to the first tick after it.
+//!
+//! Of a life with another clock than the run's, each instant may be off by the error of the
+//! comparison: certain is what is certain for so long before and after, and possible what is
+//! possible at any instant so near.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,7 +52,7 @@ impl LifeLine {
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.asked));
         let holdings = self.held.get(&partition).into_iter().flatten();
         let holdings: IntervalSet = holdings.map(|one| one.intersect(lived)).collect();
-        holdings.subtract(&self.stopped())
+        holdings.subtract(&self.stopped()).narrowed(self.error)
     }
 
     /// The claims on `partition`, each cut at the life's death.
@@ -81,7 +85,7 @@ impl LifeLine {
         {
             view.widen(death.confirmed, death.width());
         }
-        view.settle(&claims, &self.unknown);
+        view.settle(&claims, &self.unknown, self.error);
         view
     }
 
@@ -113,7 +117,7 @@ impl LifeLine {
             self.end(piece, ticks, &mut view);
         }
         let unknown = self.unknown.union(&doubtful.into_iter().collect());
-        view.settle(&served.into_iter().collect(), &unknown);
+        view.settle(&served.into_iter().collect(), &unknown, self.error);
         view
     }
 
@@ -145,9 +149,13 @@ impl View {
         *known = width.max(*known);
     }
 
-    fn settle(&mut self, seen: &IntervalSet, unknown: &IntervalSet) {
+    fn settle(&mut self, seen: &IntervalSet, unknown: &IntervalSet, error: Duration) {
         self.sure = seen.subtract(unknown);
         self.possible = seen.union(unknown);
+        if !error.is_zero() {
+            self.sure = self.sure.narrowed(error);
+            self.possible = self.possible.widened(error);
+        }
     }
 }
 

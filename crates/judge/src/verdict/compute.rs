@@ -6,16 +6,17 @@ use super::confidence_report::StoppingOutcome;
 use super::distribution::{Distribution, Samples, ms};
 use super::disturbed::Split;
 use super::report::{
-    BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
-    Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+    BoundReport, BoundsReport, FaultReport, GroupReport, JointReport, LimitReport, Measures,
+    Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 use super::ruling::{Ruling, Verdict};
 use super::{
-    Brief, Limits, Statistic, confidence, continuity, judge, recovery, redundancy, unseen,
+    Brief, Limits, Statistic, confidence, continuity, judge, network, promised, recovery,
+    redundancy, unseen,
 };
-use crate::roster::{Bound, Bounds, Range, Roster};
+use crate::roster::{Bound, Bounds, Range, Roster, UNLIMITED};
 use crate::timeline::{
-    Cause, Finding, GroupLine, Incident, Interval, IntervalSet, RunRecord, Timeline,
+    CauseKind, Finding, GroupLine, Incident, Interval, IntervalSet, RunRecord, Timeline,
 };
 use tandem_facts::ids::{FaultId, GroupName};
 use tandem_facts::observation::{Fact, Outcome};
@@ -55,13 +56,15 @@ impl Report {
         let outages = super::reasons::outages(timeline, zero);
         let split = Split::of(brief, roster, timeline);
         let timeline = &*split.kept;
-        let (objective, assertions) = rulings(brief, timeline);
+        let (objective, assertions) = rulings(brief, roster, timeline);
         let confidence = confidence::compute(brief, timeline, roster.roles.len(), seed);
         let (mut verdict, mut reasons) =
             conclude(&timeline.record, objective.iter().chain(&assertions), true);
         for doubt in split.doubts {
             verdict = verdict.and(Verdict::Unknown);
-            reasons.push(doubt);
+            // If no trial is left, that explains the other reasons.
+            let place = if timeline.record.trials.is_empty() { 0 } else { reasons.len() };
+            reasons.insert(place, doubt);
         }
         if let Some(claim) = &confidence.stopping
             && claim.outcome != StoppingOutcome::Claimed
@@ -74,7 +77,8 @@ impl Report {
         let trials = &timeline.record.trials;
         let ended = trials.iter().filter(|trial| trial.recovered.is_some()).count();
         let group = |(name, line): (&GroupName, &GroupLine)| {
-            (name.clone(), group(line, brief.limits.get(name)))
+            let exclusive = roster.groups.get(name).is_some_and(|it| it.mode.forbids_overlap());
+            (name.clone(), group(line, exclusive, brief.limits.get(name)))
         };
         Self {
             version: REPORT_VERSION,
@@ -105,7 +109,7 @@ impl Report {
             assertions,
             confidence,
             worst: worst(roster, timeline, zero),
-            faults: record.incidents.iter().map(|(id, one)| fault(id, one, zero)).collect(),
+            faults: record.incidents.iter().map(|it| fault(it, (roster, record), zero)).collect(),
             stalls: record.stalls.iter().map(|one| stall(*one, zero)).collect(),
             outages,
             telemetry: None,
@@ -115,9 +119,14 @@ impl Report {
 }
 
 /// The rulings on the objective and on the assertions.
-pub(super) fn rulings(brief: &Brief, timeline: &Timeline) -> (Vec<Ruling>, Vec<Ruling>) {
+pub(super) fn rulings(
+    brief: &Brief,
+    roster: &Roster,
+    timeline: &Timeline,
+) -> (Vec<Ruling>, Vec<Ruling>) {
     let mut objective = continuity::judge(brief, timeline);
     objective.extend(redundancy::judge(brief, timeline));
+    objective.extend(promised::judge(brief, roster, timeline));
     objective.push(recovery::judge(brief, timeline));
     let claims = brief.assertions.iter();
     (objective, claims.flat_map(|claim| judge::judge(claim, brief, timeline)).collect())
@@ -177,10 +186,10 @@ fn unknown(timeline: &Timeline) -> IntervalSet {
     groups.fold(timeline.joint.unknown(), |sum, one| sum.union(&one))
 }
 
-fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
+fn group(line: &GroupLine, exclusive: bool, limits: Option<&Limits>) -> GroupReport {
     let of = |kind: CauseKind| {
         let some = |all: &[Finding]| {
-            let all = all.iter().filter(|finding| cause(&finding.cause).0 == kind);
+            let all = all.iter().filter(|finding| finding.cause.kind().0 == kind);
             Samples::of(all).distribution()
         };
         let found = &line.findings;
@@ -199,9 +208,11 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
             death: of(CauseKind::Death),
             stop: of(CauseKind::Stop),
             connection: of(CauseKind::Connection),
+            leave: of(CauseKind::Leave),
             start: of(CauseKind::Start),
             none: of(CauseKind::None),
         },
+        exclusive,
         limit: limit(limits, fault.gap, fault.overlap),
         unknown_ms: ms(line.findings.unknown().total()),
     }
@@ -223,7 +234,8 @@ fn limit(limits: Option<&Limits>, gaps: Distribution, overlaps: Distribution) ->
     let known = |limit: Option<Span>| limit.map(|span| ms(span.get()));
     let Limits { gap, overlap } = limits.copied().unwrap_or(Limits::NONE);
     let (gap_ms, overlap_ms) = (known(gap), known(overlap));
-    let slack = |limit: Option<f64>, of: Distribution| Some(limit? - of.max_ms?);
+    let limited = |limit: &f64| *limit < ms(UNLIMITED);
+    let slack = |limit: Option<f64>, of: Distribution| Some(limit.filter(limited)? - of.max_ms?);
     LimitReport {
         gap_ms,
         overlap_ms,
@@ -242,6 +254,8 @@ fn bounds(of: &Bounds) -> BoundsReport {
         pause: one(of.pause),
         restart: one(of.restart),
         silence: of.silence.map(one),
+        link: of.link.map(one),
+        links_and_brokers: of.links_and_brokers.map(one),
         broker: one(of.broker),
     }
 }
@@ -258,7 +272,7 @@ fn worst(roster: &Roster, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
     gaps.sort_by_key(|((_, span), _)| std::cmp::Reverse(span.length()));
     let describe = |((group, span), roles): ((&GroupName, Interval), Vec<&Finding>)| {
         let first = *roles.first()?;
-        let (kind, by) = cause(&first.cause);
+        let (kind, by) = first.cause.kind();
         let stalls = timeline.record.stalls.iter().filter(|one| !one.intersect(span).is_empty());
         Some(Worst {
             role: roster.roles.name(first.roles.first)?,
@@ -277,20 +291,11 @@ fn worst(roster: &Roster, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
     gaps.into_iter().take(WORST).filter_map(describe).collect()
 }
 
-fn cause(cause: &Cause) -> (CauseKind, Option<String>) {
-    match cause {
-        Cause::Fault(id) => (CauseKind::Fault, Some(id.to_string())),
-        Cause::Restart(life) => (CauseKind::Restart, Some(life.to_string())),
-        Cause::Broker(cluster) => (CauseKind::Broker, Some(cluster.to_string())),
-        Cause::Death(life) => (CauseKind::Death, Some(life.to_string())),
-        Cause::Stop(life) => (CauseKind::Stop, Some(life.to_string())),
-        Cause::Connection(life) => (CauseKind::Connection, Some(life.to_string())),
-        Cause::Start => (CauseKind::Start, None),
-        Cause::Nothing => (CauseKind::None, None),
-    }
-}
-
-fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
+fn fault(
+    (id, one): (&FaultId, &Incident),
+    (roster, record): (&Roster, &RunRecord),
+    zero: Mono,
+) -> FaultReport {
     let at = |at: Mono| ms(at.since(zero));
     FaultReport {
         id: id.clone(),
@@ -302,6 +307,7 @@ fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
         in_force_ms: one.in_force.map(at),
         healed_ms: one.healed.map(at),
         reconnected_ms: one.reconnected.map(at),
+        rejoined_ms: network::rejoined(one, roster, record).map(at),
         skew_ms: one.skew.map(ms),
         failed: one.failed.clone(),
     }

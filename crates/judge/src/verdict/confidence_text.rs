@@ -40,7 +40,7 @@ fn probability(of: &Confidence) -> String {
             "no joint gap in {trials} trial{many}: at most {} of such trials have one ({sure})",
             tenth(most)
         ),
-        (0, None, _) if trials == 0 => "no trial was observed to its end".to_owned(),
+        (0, None, _) if trials == 0 => "no trial counts".to_owned(),
         (with, Some(most), _) => format!(
             "a joint gap in {with} of {trials} trials: at most {} have one ({sure})",
             tenth(most)

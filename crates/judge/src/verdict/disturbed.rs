@@ -53,10 +53,7 @@ fn excuses(mode: Mode, measure: Measure) -> bool {
     match measure {
         Measure::Gap | Measure::Takeover => true,
         // A mode that rules out two leaders rules them out on a stalling host, too.
-        Measure::Overlap => match mode {
-            Mode::NonExclusive | Mode::Fast => true,
-            Mode::Exclusive => false,
-        },
+        Measure::Overlap => !mode.forbids_overlap(),
     }
 }
 
@@ -107,7 +104,7 @@ impl<'a> Split<'a> {
             return Self { kept: Cow::Borrowed(timeline), report: None, doubts: Vec::new() };
         };
         let found = disturbed(brief, &timeline.record);
-        let report = report(rule, brief, timeline, &found);
+        let report = report(rule, (brief, roster), timeline, &found);
         let doubts = doubts(&report);
         Self { kept: without(&found, roster, timeline), report: Some(report), doubts }
     }
@@ -115,15 +112,15 @@ impl<'a> Split<'a> {
 
 fn report(
     rule: Disturbed,
-    brief: &Brief,
+    (brief, roster): (&Brief, &Roster),
     timeline: &Timeline,
     found: &BTreeMap<TrialNumber, Hindrance>,
 ) -> DisturbedReport {
-    let (verdict_all, reasons_all) = judge(brief, timeline, true);
+    let (verdict_all, reasons_all) = judge(brief, roster, timeline, true);
     // Without disturbed trials, no trial needs to be judged alone.
     let alone = if found.is_empty() { BTreeMap::new() } else { timeline.by_trial() };
     let one = Brief { trials: 1, until: None, ..brief.clone() };
-    let alone = alone.into_iter().map(|(trial, it)| (trial, judge(&one, &it, false)));
+    let alone = alone.into_iter().map(|(trial, it)| (trial, judge(&one, roster, &it, false)));
     let alone: BTreeMap<_, _> = alone.collect();
     let failed = |disturbed: bool| {
         let failed = alone.iter().filter(|(_, (outcome, _))| *outcome == Verdict::Fail);
@@ -162,8 +159,13 @@ fn report(
 
 /// The verdict on some trials, and the reasons if it is not pass; with `whole`, the end of the run
 /// counts, too.
-fn judge(brief: &Brief, timeline: &Timeline, whole: bool) -> (Verdict, Vec<String>) {
-    let (objective, assertions) = rulings(brief, timeline);
+fn judge(
+    brief: &Brief,
+    roster: &Roster,
+    timeline: &Timeline,
+    whole: bool,
+) -> (Verdict, Vec<String>) {
+    let (objective, assertions) = rulings(brief, roster, timeline);
     conclude(&timeline.record, objective.iter().chain(&assertions), whole)
 }
 

@@ -176,7 +176,9 @@ pub(super) fn inexact(group: Option<&GroupName>, found: &[Finding], claim: &str)
 pub(super) fn blind(group: Option<&GroupName>, unknown: &[Finding], claim: &str) -> String {
     let subject = Ruling::subject(group);
     if unknown.is_empty() {
-        return format!("{subject}: no trial was played to its end, so {claim} is unknown.");
+        return format!(
+            "{subject}: no trial that counts was played to its end, so {claim} is unknown."
+        );
     }
     let spans = unknown.iter().map(|finding| finding.span);
     let total = ms(spans.collect::<crate::timeline::IntervalSet>().total());

@@ -2,8 +2,8 @@
 //!
 //! The verdict combines the assertions and the objective, and has three values: fail beats unknown,
 //! and unknown beats pass. A time that was not observed, a cut-off run and a fault that could not
-//! be injected make it unknown. Only assertions judge overlaps: in the non-exclusive mode overlaps
-//! are a cost, not a violation.
+//! be injected make it unknown. An overlap in a group whose election promises one leader fails the
+//! run. Elsewhere overlaps are a cost, not a violation, and only assertions judge them.
 
 mod assertion;
 mod brief;
@@ -28,6 +28,7 @@ mod junit;
 mod legend;
 mod lines;
 mod network;
+mod promised;
 mod reasons;
 mod recovery;
 mod redundancy;
@@ -42,6 +43,7 @@ mod upkeep;
 mod upkeep_text;
 
 pub use crate::statistics::float;
+pub use crate::timeline::CauseKind;
 pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
 pub use condition::Condition;
@@ -59,8 +61,8 @@ pub use grammar::AssertionError;
 pub use junit::{JunitError, JunitRun, JunitSuite, junit};
 pub use reasons::OutageReport;
 pub use report::{
-    BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
-    Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+    BoundReport, BoundsReport, FaultReport, GroupReport, JointReport, LimitReport, Measures,
+    Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
 pub use telemetry::{MetricsSent, Telemetry};

@@ -46,8 +46,8 @@ fn rule(wanted: u32, name: &GroupName, line: &GroupLine, timeline: &Timeline) ->
             Some(format!("Group {name} was never seen outside fault and recovery windows."))
         }
         (Verdict::Unknown, _) => Some(format!(
-            "Group {name}: no trial was played to its end, so leaders_per_group >= {wanted} \
-             is unknown."
+            "Group {name}: no trial that counts was played to its end, so leaders_per_group >= \
+             {wanted} is unknown."
         )),
     };
     let measured = least.map(|least| if outcome == Verdict::Fail { least.max } else { least.min });

@@ -12,6 +12,7 @@ use super::reasons::OutageReport;
 use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
 use super::upkeep::Upkeep;
+use crate::timeline::CauseKind;
 use tandem_facts::ids::{FaultId, GroupName, RoleName, TopologyName, TrialNumber};
 use tandem_facts::observation::{FaultClass, Outcome};
 
@@ -101,6 +102,9 @@ pub struct GroupReport {
     pub fault: Measures,
     /// The intervals of all other causes.
     pub other: Others,
+    /// Whether its election promises that no role has two leaders.
+    #[serde(default)]
+    pub exclusive: bool,
     /// The bounds on the cost of this experiment's steps to the group.
     pub limit: LimitReport,
     /// The total time that could not be observed.
@@ -136,6 +140,9 @@ pub struct Others {
     /// A member did not reach its brokers, without a fault.
     #[serde(default)]
     pub connection: Measures,
+    /// A member left its group without a fault.
+    #[serde(default)]
+    pub leave: Measures,
     /// Members were started for the first time.
     #[serde(default)]
     pub start: Measures,
@@ -143,12 +150,20 @@ pub struct Others {
     pub none: Measures,
 }
 
+impl Report {
+    /// Which groups promise that no role has two leaders, and which do not; nothing if none does.
+    #[must_use]
+    pub fn promises(&self) -> Vec<String> {
+        super::promised::describe(self)
+    }
+}
+
 impl GroupReport {
     /// Every cause, with its intervals.
     pub fn by_cause(&self) -> impl Iterator<Item = (CauseKind, &Measures)> {
         // Each field is named, so that a new cause cannot be forgotten.
-        let Self { fault, other, limit: _, unknown_ms: _ } = self;
-        let Others { restart, broker, death, stop, connection, start, none } = other;
+        let Self { fault, other, exclusive: _, limit: _, unknown_ms: _ } = self;
+        let Others { restart, broker, death, stop, connection, leave, start, none } = other;
         [
             (CauseKind::Fault, fault),
             (CauseKind::Restart, restart),
@@ -156,6 +171,7 @@ impl GroupReport {
             (CauseKind::Death, death),
             (CauseKind::Stop, stop),
             (CauseKind::Connection, connection),
+            (CauseKind::Leave, leave),
             (CauseKind::Start, start),
             (CauseKind::None, none),
         ]
@@ -218,6 +234,12 @@ pub struct BoundsReport {
     /// nothing bounds that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<BoundReport>,
+    /// A link between two living members ends; none if members are not linked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<BoundReport>,
+    /// The same while no member reaches the brokers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links_and_brokers: Option<BoundReport>,
     /// The broker that coordinates the group dies.
     pub broker: BoundReport,
 }
@@ -229,61 +251,6 @@ pub struct BoundReport {
     pub gap_ms: [f64; 2],
     /// How long a role may have more than one leader.
     pub overlap_ms: [f64; 2],
-}
-
-/// The kind of an interval's cause.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum CauseKind {
-    /// A fault.
-    Fault,
-    /// A member was restarted.
-    Restart,
-    /// A broker died, stopped or did not answer, without a fault that explains it.
-    Broker,
-    /// A member died without a fault.
-    Death,
-    /// A member was stopped without a fault.
-    Stop,
-    /// A member did not reach its brokers, without a fault.
-    Connection,
-    /// Members were started for the first time.
-    Start,
-    /// No known cause.
-    None,
-}
-
-impl CauseKind {
-    /// The name of the cause in a table row.
-    #[must_use]
-    pub fn row(self) -> &'static str {
-        match self {
-            Self::Fault => "fault",
-            Self::Restart => "restart",
-            Self::Broker => "broker",
-            Self::Death => "death",
-            Self::Stop => "stop",
-            Self::Connection => "connection",
-            Self::Start => "start",
-            Self::None => "no cause",
-        }
-    }
-
-    /// An explanation of the row, if its name is not enough.
-    pub(super) fn meaning(self) -> Option<&'static str> {
-        match self {
-            Self::Fault => None,
-            Self::Restart => Some("members were restarted, and roles moved to them"),
-            Self::Broker => Some("a broker died, stopped or did not answer without a fault"),
-            Self::Death => Some("a member died without a fault"),
-            Self::Stop => Some("a member was stopped (SIGSTOP) without a fault"),
-            Self::Connection => Some("a member did not reach its brokers, without a fault"),
-            Self::Start => Some("members joined for the first time: roles move to them"),
-            Self::None => Some("no known cause explains these"),
-        }
-    }
 }
 
 /// One of the longest gaps.
@@ -317,31 +284,11 @@ impl Worst {
     /// The cause as text; none if the host stalled in the gap and nothing else explains it.
     #[must_use]
     pub fn after(&self) -> Option<String> {
-        let cause = match (self.cause, &self.by) {
-            (CauseKind::None, _) if self.stall.is_some() => return None,
-            (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
-            (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
-            (CauseKind::Broker, Some(by)) => {
-                format!("after the loss of a broker of cluster {by}")
-            }
-            (CauseKind::Death, Some(by)) => format!("after the death of {by}"),
-            (CauseKind::Stop, Some(by)) => format!("after the stop of {by}"),
-            (CauseKind::Connection, Some(by)) => {
-                format!("after the lost connection of {by}")
-            }
-            (CauseKind::Start, _) => "after the start of the group".to_owned(),
-            (CauseKind::None, _)
-            | (
-                CauseKind::Fault
-                | CauseKind::Restart
-                | CauseKind::Broker
-                | CauseKind::Death
-                | CauseKind::Stop
-                | CauseKind::Connection,
-                None,
-            ) => "no cause".to_owned(),
-        };
-        Some(cause)
+        if self.cause == CauseKind::None && self.stall.is_some() {
+            return None;
+        }
+        let cause = self.cause.describe(self.by.as_deref());
+        Some(cause.map_or_else(|| "no cause".to_owned(), |cause| format!("after {cause}")))
     }
 }
 
@@ -367,6 +314,10 @@ pub struct FaultReport {
     /// When a broker first answered the last victim after that, if the victims were cut off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnected_ms: Option<f64>,
+    /// When the last of the victims that elect among themselves reached the others of its group
+    /// again, if they were cut off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejoined_ms: Option<f64>,
     /// The time between the first and the last victim, if there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew_ms: Option<f64>,

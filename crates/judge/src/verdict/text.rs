@@ -153,10 +153,10 @@ pub(super) fn sent(page: &mut Page, telemetry: &Telemetry) {
     page.items("telemetry", telemetry.describe().into_iter().map(piece));
 }
 
-fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 10] {
+fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 11] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
-        || "no trial was seen".to_owned(),
+        || "no trial counts".to_owned(),
         |least| format!("each role was led in at least {least} of {groups} groups at any instant"),
     );
     let floor = short(report.floor_ms);
@@ -173,6 +173,7 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 10] {
     [
         ("disturbed", disturbed_text::describe(report)),
         ("rows", legend::of(report)),
+        ("exclusive", report.promises()),
         ("joint", vec![leaders]),
         ("confidence", confidence_text::describe(report)),
         ("worst gap", worst),

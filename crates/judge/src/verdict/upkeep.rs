@@ -1,8 +1,9 @@
-//! Judges a topology that is kept up, by the gaps that its objective allows.
+//! Judges a topology that is kept up, by the gaps that its objective allows, and by what its
+//! exclusive groups promise.
 //!
 //! Without injected faults there are no trials to repeat, no bounds, and no statements about future
 //! faults. `leaders_per_group` is not judged: a group without a leader is what *degraded* means.
-//! `tandem status` judges the same two limits.
+//! `tandem status` judges the gaps alone.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::confidence_report::Confidence;
 use super::distribution::{Distribution, Samples, ms};
 use super::report::{Measures, Report};
 use super::ruling::{Ruling, Verdict};
-use super::{Brief, continuity};
+use super::{Brief, continuity, promised};
 use crate::roster::Roster;
 use crate::timeline::{Finding, Interval, RunRecord, Timeline};
 use tandem_facts::ids::GroupName;
@@ -34,6 +35,9 @@ pub struct Upkeep {
     pub journals: Vec<String>,
     /// Each group, for all causes.
     pub groups: BTreeMap<GroupName, Measures>,
+    /// Of each clock of members on other hosts: how far their instants may be off, in milliseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clocks: BTreeMap<String, f64>,
 }
 
 /// How the journal of a topology that is kept up ends.
@@ -57,11 +61,13 @@ impl Report {
         tail: Tail,
         journals: Vec<String>,
     ) -> Self {
-        let report = Self::of(roster, brief, seed, zero, timeline);
+        let roster = roster.into();
+        let report = Self::of(&roster, brief, seed, zero, timeline);
         let judged = timeline.record.trials.iter().map(|trial| trial.window);
         let judged = judged.reduce(Interval::join);
         let at = |of: fn(Interval) -> Mono| judged.map(|span| ms(of(span).since(zero)));
         let mut objective = continuity::judge(brief, timeline);
+        objective.extend(promised::judge(brief, &roster, timeline));
         if judged.is_none() {
             objective.iter_mut().for_each(unseen);
         }
@@ -72,7 +78,9 @@ impl Report {
                 [&found.gaps, &found.overlaps, &found.takeovers].map(|all| distribution(all));
             (name.clone(), Measures { gap, overlap, takeover })
         });
+        let clocks = timeline.record.clocks.iter();
         let up = Upkeep {
+            clocks: clocks.map(|(clock, error)| (clock.to_string(), ms(*error))).collect(),
             goes_on: tail == Tail::GoesOn,
             from_ms: at(|span| span.from),
             until_ms: at(|span| span.until),

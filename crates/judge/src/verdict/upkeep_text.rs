@@ -75,7 +75,7 @@ fn cells(of: &Measures) -> [Cell; 10] {
     ]
 }
 
-fn closing(report: &Report, up: &Upkeep, place: &str) -> [(&'static str, Vec<String>); 6] {
+fn closing(report: &Report, up: &Upkeep, place: &str) -> [(&'static str, Vec<String>); 7] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
         || "nothing was seen".to_owned(),
@@ -86,9 +86,13 @@ fn closing(report: &Report, up: &Upkeep, place: &str) -> [(&'static str, Vec<Str
     if report.unknown_ms > 0.0 {
         instrument.push(format!("{} ms could not be observed", short(report.unknown_ms)));
     }
+    instrument.extend(up.clocks.iter().map(|(clock, error)| {
+        format!("the host of {clock}: each instant to within {} ms", short(*error))
+    }));
     let mut files = vec![format!("{place}/report.html"), format!("{place}/result.json")];
     files.extend(journals(up, place));
     [
+        ("exclusive", report.promises()),
         ("joint", vec![leaders]),
         ("worst gap", worst),
         ("host", reasons::host(report)),

@@ -13,17 +13,30 @@ use crate::clients::Clients;
 const CLOSE: Duration = Duration::from_secs(2);
 /// A leaving member leads on for at most this long. Closing the client takes about 100 ms.
 const LEAD_ON: Duration = Duration::from_millis(300);
+/// How long the statement that a member leaves may take to reach the ledger.
+const SAID: Duration = Duration::from_millis(200);
 
 impl State {
     /// Gives its partitions back, and leads on until others lead them: make before break. Its
     /// claims are as long as at any other rebalance: a just started Kafka took 2.5 s for the first
     /// one, and a wait of a second left a gap of 1.6 s.
+    ///
+    /// Members that leave as well wait for this one until they know that it goes, so it stays until
+    /// the ledger has that. Without it three that left at once waited for `T` in one of ten times.
     fn hand_over(&mut self, clients: &mut Clients) {
         clients.begin_leave();
-        self.core.handle_going(Mono::now());
+        let began = Mono::now();
+        self.core.handle_going(began);
+        self.drain(began);
         // What it holds no longer is renewed no more.
         let end = self.core.claims().map(|claim| claim.until).max();
-        while !self.core.is_relieved(Mono::now()) && end.is_some_and(|end| Mono::now() < end) {
+        loop {
+            let now = Mono::now();
+            let relieved = self.core.is_relieved(now) || end.is_none_or(|end| end <= now);
+            let said = self.producer.has_delivered_all() || now.since(began) >= SAID;
+            if relieved && said {
+                return;
+            }
             let inputs = self.next(clients);
             self.take(inputs);
         }

@@ -6,23 +6,33 @@ use std::collections::BTreeMap;
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError as Error;
 
-use super::{Cluster, KafkaError};
+use super::{Bearer, Cluster, KafkaError, TOKEN, Trouble};
 use tandem_host::secret::fetch;
 
 /// Redacts secrets from what a client reports.
 #[derive(Clone, Default)]
-pub(crate) struct Redaction(Vec<String>);
+pub(crate) struct Redaction {
+    values: Vec<String>,
+    /// The token changes, so what was read of it is hidden as well.
+    bearer: Option<Bearer>,
+}
 
 impl Redaction {
-    fn of(mut values: Vec<String>) -> Self {
+    fn of(mut values: Vec<String>, bearer: Option<Bearer>) -> Self {
         // A secret may contain another, so the longer one is replaced first.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Self(values)
+        Self { values, bearer }
+    }
+
+    /// The token of the client, if it presents one.
+    pub(crate) const fn bearer(&self) -> Option<&Bearer> {
+        self.bearer.as_ref()
     }
 
     /// `text` without secrets.
     pub(crate) fn redact(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+        let text = self.bearer.as_ref().map_or_else(|| text.to_owned(), |it| it.hide(text));
+        self.values.iter().fold(text, |text, secret| text.replace(secret, "***"))
     }
 }
 
@@ -45,10 +55,13 @@ impl Cluster {
         let mut values = Vec::new();
         for key in self.access.secrets.keys() {
             let value = self.value(key)?.unwrap_or_default();
-            config.set(key, &value);
+            // librdkafka asks for the token when it needs it.
+            if key != TOKEN {
+                config.set(key, &value);
+            }
             values.push(value);
         }
-        Ok(Redaction::of(values))
+        Ok(Redaction::of(values, Bearer::of(&self.access)))
     }
 
     /// Whether this build supports what the properties require.
@@ -72,7 +85,15 @@ impl Cluster {
         let value = |key| self.value(key).map(Option::unwrap_or_default);
         let values: Result<_, KafkaError> =
             self.access.secrets.keys().map(|key| value(key)).collect();
-        values.map(Redaction::of)
+        Ok(Redaction::of(values?, Bearer::of(&self.access)))
+    }
+
+    /// The error for a cluster that does not let us in: its reason, or the client's.
+    pub(crate) fn turned_away(&self, reason: String) -> Trouble {
+        match self.access.place_of_token() {
+            Some(place) => Trouble::Token { place, reason },
+            None => Trouble::Login { user: self.user(), reason },
+        }
     }
 
     /// The value of a property, given directly or as a secret.
@@ -124,6 +145,9 @@ impl Cluster {
         if self.access.secrets.contains_key("sasl.username") {
             return "the user in `secrets: sasl.username`".to_owned();
         }
+        if let Some(place) = self.access.place_of_token() {
+            return format!("the owner of the token in {place}");
+        }
         match properties.get("ssl.certificate.location") {
             Some(file) => format!("the owner of certificate {file}"),
             None => "an anonymous user".to_owned(),
@@ -137,9 +161,13 @@ fn wants_tls(config: &BTreeMap<String, String>) -> Option<String> {
         let value = config.get(key)?;
         value.to_ascii_lowercase().contains(word).then(|| format!("{key}: {value}"))
     };
-    says("security.protocol", "ssl")
-        .or_else(|| says("sasl.mechanism", "scram"))
-        .or_else(|| says("sasl.mechanisms", "scram"))
+    // librdkafka has its OAUTHBEARER only with OpenSSL.
+    let mechanisms = ["scram", "oauthbearer"].into_iter();
+    says("security.protocol", "ssl").or_else(|| {
+        let mut said = mechanisms
+            .flat_map(|word| [says("sasl.mechanism", word), says("sasl.mechanisms", word)]);
+        said.find_map(|it| it)
+    })
 }
 
 #[cfg(test)]
@@ -201,6 +229,7 @@ mod tests {
             ("security.protocol", "SASL_SSL"),
             ("security.protocol", "ssl"),
             ("sasl.mechanism", "SCRAM-SHA-512"),
+            ("sasl.mechanisms", "OAUTHBEARER"),
         ] {
             let access = Access { properties: [set(said)].into(), ..Access::default() };
             let cluster = Cluster { bootstrap: "h:1".to_owned(), access };

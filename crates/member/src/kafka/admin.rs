@@ -33,7 +33,9 @@ pub struct Admin {
     pub(super) cluster: Cluster,
     config: ClientConfig,
     errors: ErrorLog,
-    pub(super) admin: AdminClient<ErrorLog>,
+    /// None where the connections present a token: rdkafka's `AdminClient` neither asks librdkafka
+    /// to be asked for one (`rd_kafka_conf_set_events`), nor polls the queue on which it would be.
+    pub(super) admin: Option<AdminClient<ErrorLog>>,
     pub(super) reader: BaseConsumer<ErrorLog>,
 }
 
@@ -68,8 +70,11 @@ impl Admin {
     pub fn new(cluster: &Cluster) -> Result<Self, KafkaError> {
         let refused = |source| cluster.refused(source);
         let (config, errors) = cluster.asking()?;
-        let admin = config.create_with_context(errors.clone()).map_err(refused)?;
+        let has_admin = !cluster.access.is_bearer();
+        let admin = has_admin.then(|| config.create_with_context(errors.clone()));
+        let admin = admin.transpose().map_err(refused)?;
         let reader = config.create_with_context(errors.clone()).map_err(refused)?;
+        cluster.introduce(&reader);
         Ok(Self { cluster: cluster.clone(), config, errors, admin, reader })
     }
 
@@ -99,8 +104,8 @@ impl Admin {
     }
 
     fn closed(&self, within: Duration) -> KafkaError {
-        let (error, user) = (self.errors.last_error(), self.cluster.user());
-        let source = Trouble::of(error, user, &self.config, within);
+        let turned_away = |reason| self.cluster.turned_away(reason);
+        let source = Trouble::of(self.errors.last_error(), turned_away, &self.config, within);
         KafkaError::Closed { cluster: self.cluster.bootstrap.clone(), source }
     }
 
@@ -154,6 +159,9 @@ impl Admin {
         topic: &TopicName,
         settings: TopicSettings,
     ) -> Result<Option<String>, KafkaError> {
+        if self.admin.is_none() {
+            return Ok(Some(self.powerless("create", topic).to_string()));
+        }
         let refusal = self.ask_for(topic, settings, true).await?;
         Ok(refusal.map(|code| {
             let refused = self.refused("create", topic, code);
@@ -179,8 +187,8 @@ impl Admin {
             new = new.set("min.insync.replicas", insync);
         }
         let options = AdminOptions::new().request_timeout(Some(REQUEST)).validate_only(only_ask);
-        let results = self
-            .admin
+        let admin = self.admin.as_ref().ok_or_else(|| self.powerless("create", topic))?;
+        let results = admin
             .create_topics([&new], &options)
             .await
             .map_err(self.failed(format!("create topic {topic}")))?;
@@ -205,8 +213,12 @@ impl Admin {
     /// The cluster does not answer or refuses.
     pub async fn delete(&self, topic: &TopicName) -> Result<(), KafkaError> {
         let options = AdminOptions::new().request_timeout(Some(REQUEST));
-        let results = self
-            .admin
+        let Some(admin) = &self.admin else {
+            // It may have been deleted with Kafka's tools, as the error advises.
+            let is_gone = self.topic(topic)? == Found::Absent;
+            return if is_gone { Ok(()) } else { Err(self.powerless("delete", topic)) };
+        };
+        let results = admin
             .delete_topics(&[topic.as_str()], &options)
             .await
             .map_err(self.failed(format!("delete topic {topic}")))?;
@@ -214,6 +226,10 @@ impl Admin {
             None | Some((_, RDKafkaErrorCode::UnknownTopicOrPartition)) => Ok(()),
             Some((_, code)) => Err(self.refused("delete", topic, code)),
         }
+    }
+
+    fn powerless(&self, act: &'static str, topic: &TopicName) -> KafkaError {
+        KafkaError::Powerless { cluster: self.cluster.bootstrap.clone(), act, topic: topic.clone() }
     }
 
     fn refused(&self, act: &'static str, topic: &TopicName, code: RDKafkaErrorCode) -> KafkaError {

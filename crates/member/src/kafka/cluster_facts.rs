@@ -15,6 +15,12 @@ pub struct ClusterFacts {
     pub session_least: Option<Span>,
     /// `group.max.session.timeout.ms`.
     pub session_most: Option<Span>,
+    /// Whether its groups may speak the newer protocol (KIP-848), where that is visible.
+    pub consumer: Option<bool>,
+    /// The least and the longest `consumer.session.timeout.ms` of a group.
+    pub consumer_session: Option<(Span, Span)>,
+    /// The same of `consumer.heartbeat.interval.ms`.
+    pub consumer_heartbeat: Option<(Span, Span)>,
     /// `group.initial.rebalance.delay.ms`.
     pub initial_delay: Option<Span>,
     /// `inter.broker.protocol.version`; Kafka 4 has none.
@@ -28,6 +34,8 @@ pub struct ClusterFacts {
     pub offsets_unclean: Option<bool>,
     /// The number of partitions of each of the plan's topics that exists.
     pub widths: BTreeMap<TopicName, u32>,
+    /// `message.timestamp.type` of the topics of groups that rely on it, where that is visible.
+    pub stamps: BTreeMap<TopicName, String>,
     /// For each missing topic that the cluster would not create, the reason.
     pub refusals: BTreeMap<TopicName, String>,
     /// The client ids of the members that a consumer group already has.

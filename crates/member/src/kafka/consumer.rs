@@ -1,22 +1,24 @@
 //! A member's consumer: it receives messages and the group's assignments.
 
 use std::collections::BTreeSet;
+use std::error::Error as StdError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol};
 use rdkafka::error::{KafkaError as Error, KafkaResult, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
-use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
+use rdkafka::{ClientContext, Message, Offset, Timestamp, TopicPartitionList};
 
 use super::bell::Bell;
 use super::error_log::ErrorLog;
-use super::mark::{advertised, sent_by, stated};
+use super::mark::{advertised, author, sent_by, stated};
 use super::{Cluster, ConsumerSettings, KafkaError};
 use tandem_facts::ids::{PartitionId, TopicName};
-use tandem_facts::time::Mono;
-use tandem_neli::{Assignment, Heard, Membership, Statement};
+use tandem_facts::time::{Mono, Wall};
+use tandem_neli::{Assignment, Author, Heard, Membership, Statement};
 
 /// The longest wait for the leaders of partitions, once in the life of a member.
 const LOOK_UP: Duration = Duration::from_millis(200);
@@ -45,6 +47,12 @@ pub struct Consumer {
 pub struct Delivered {
     /// Where, and when this life sent it if it did.
     pub heard: Heard,
+    /// Where in its partition.
+    pub offset: i64,
+    /// When the broker appended it, by its own clock; none where the topic has the sender's time.
+    pub stamp: Option<Wall>,
+    /// What its sender says of its versions.
+    pub author: Option<Author>,
     /// What its sender states about itself, on the partition that all members read.
     pub statement: Option<Statement>,
     /// Where the sender offers its service, if it states something and says so.
@@ -97,6 +105,7 @@ impl Consumer {
         let context = Rebalances { subscribed, state: Mutex::default(), errors };
         let inner: BaseConsumer<Rebalances> =
             config.create_with_context(context).map_err(refused)?;
+        cluster.introduce(&inner);
         let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
         let (topic, wake, direct) = (settings.topic.clone(), settings.wake, settings.direct);
         let (looked_up, woken) = (false, Mono::ZERO);
@@ -174,10 +183,12 @@ impl Consumer {
                 let Some(partition) = partition(message.partition()) else { return Ok(None) };
                 let headers = message.headers();
                 let sent = headers.and_then(|headers| sent_by(&self.life, headers));
-                let heard = Heard { partition, sent };
+                let (heard, offset) = (Heard { partition, sent }, message.offset());
+                let author = headers.and_then(author);
                 let headers = headers.filter(|_| self.direct == Some(partition));
                 let (statement, service) = (headers.and_then(stated), headers.and_then(advertised));
-                Ok(Some(Delivered { heard, statement, service }))
+                let stamp = stamp(message.timestamp());
+                Ok(Some(Delivered { heard, offset, stamp, author, statement, service }))
             }
             // The topic exists, as provisioning has checked; the broker's metadata lags.
             Some(Err(Error::MessageConsumption(RDKafkaErrorCode::UnknownTopicOrPartition))) => {
@@ -215,6 +226,13 @@ impl Consumer {
 
 fn partition(number: i32) -> Option<PartitionId> {
     u32::try_from(number).ok().map(PartitionId)
+}
+
+fn stamp(timestamp: Timestamp) -> Option<Wall> {
+    match timestamp {
+        Timestamp::LogAppendTime(ms) => Some(Wall(ms)),
+        Timestamp::CreateTime(_) | Timestamp::NotAvailable => None,
+    }
 }
 
 impl Rebalances {
@@ -289,10 +307,14 @@ impl ConsumerContext for Rebalances {
 }
 
 impl ClientContext for Rebalances {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         self.errors.log(level, facility, message);
     }
     fn error(&self, error: Error, reason: &str) {
         self.errors.error(error, reason);
+    }
+    fn generate_oauth_token(&self, config: Option<&str>) -> Result<OAuthToken, Box<dyn StdError>> {
+        self.errors.generate_oauth_token(config)
     }
 }

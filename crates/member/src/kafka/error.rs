@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Trouble;
-use tandem_facts::ids::TopicName;
+use tandem_facts::ids::{ConsumerGroup, TopicName};
 use tandem_host::secret::SecretError;
 
 /// A failed operation on a cluster.
@@ -89,6 +89,16 @@ pub enum KafkaError {
         #[source]
         source: Box<rdkafka::error::KafkaError>,
     },
+    /// The settings of a consumer group could not be set.
+    #[error("{cluster} does not set the settings of consumer group {group}: {why}")]
+    GroupSettings {
+        /// The cluster's address.
+        cluster: String,
+        /// The group.
+        group: ConsumerGroup,
+        /// What the broker says.
+        why: String,
+    },
     /// The cluster refused one topic.
     #[error("{cluster} refused to {act} topic {topic}: {code}")]
     Topic {
@@ -100,6 +110,20 @@ pub enum KafkaError {
         topic: TopicName,
         /// Kafka's error.
         code: rdkafka::types::RDKafkaErrorCode,
+    },
+    /// A topic cannot be created or deleted by a client that presents a token.
+    #[error(
+        "Tandem cannot {act} topic {topic} on {cluster} with OAUTHBEARER: the client that would do \
+         it never presents a token; {act} it with Kafka's own tools, or give the cluster's \
+         `controller` another `sasl.mechanism`"
+    )]
+    Powerless {
+        /// The cluster's address.
+        cluster: String,
+        /// The operation, as a verb.
+        act: &'static str,
+        /// The topic.
+        topic: TopicName,
     },
     /// A topic was created, but did not become visible in time; another attempt may succeed.
     #[error("topic {topic} was created on {cluster}, but is not visible after {within:?}")]
@@ -121,8 +145,10 @@ impl KafkaError {
             Self::Request { .. } | Self::Unseen { .. } => true,
             Self::Configuration { .. }
             | Self::Topic { .. }
+            | Self::GroupSettings { .. }
             | Self::Secret { .. }
             | Self::Lean { .. }
+            | Self::Powerless { .. }
             | Self::OwnMembership { .. }
             | Self::Right { .. } => false,
             Self::Closed { source, .. } => source.is_transient(),

@@ -1,16 +1,18 @@
 //! Passes a client's log and errors on to `tracing` without secrets, and keeps its last error.
 
+use std::error::Error as StdError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rdkafka::ClientContext;
+use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
 
 use super::access::Redaction;
 use super::log;
-use super::trouble::{ALERT, plain};
+use super::trouble::{ALERT, Trouble, plain};
 use crate::throttle::Throttle;
 use tandem_facts::time::Mono;
 
@@ -62,7 +64,7 @@ impl ErrorLog {
 
     /// The number of errors, and the text of the latest.
     pub(super) fn summary(&self) -> (u64, Option<String>) {
-        let last = self.last_error().map(|error| plain(&error.reason));
+        let last = self.last_error().map(|error| self.said(&error));
         (self.count.load(Ordering::Relaxed), last)
     }
 
@@ -81,6 +83,17 @@ impl ErrorLog {
         self.all_down.load(Ordering::Relaxed) && self.last_error().is_some_and(refused)
     }
 
+    /// The reason of an error; a refused token is named by its place.
+    fn said(&self, error: &ClientError) -> String {
+        let reason = plain(&error.reason);
+        match self.redaction.bearer() {
+            Some(bearer) if error.code == Some(RDKafkaErrorCode::Authentication) => {
+                Trouble::Token { place: bearer.place(), reason }.to_string()
+            }
+            Some(_) | None => reason,
+        }
+    }
+
     /// The latest error. A lasting one is not replaced by others.
     pub(super) fn last_error(&self) -> Option<ClientError> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -92,15 +105,34 @@ impl ClientContext for ErrorLog {
         log::line(level, facility, &self.redaction.redact(message));
     }
 
+    // Also without a token, so that librdkafka learns that there is none.
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn StdError>> {
+        match self.redaction.bearer() {
+            Some(bearer) => bearer.for_library(),
+            None => {
+                Err("OAUTHBEARER needs `secrets: {sasl.oauthbearer.token: {file: PATH}}`".into())
+            }
+        }
+    }
+
     fn error(&self, error: Error, reason: &str) {
-        let reason = self.redaction.redact(reason);
+        let code = error.rdkafka_error_code();
+        let reason = match self.redaction.bearer() {
+            Some(bearer) if code == Some(RDKafkaErrorCode::Authentication) => {
+                bearer.explained(&plain(reason))
+            }
+            Some(_) | None => reason.to_owned(),
+        };
+        let reason = self.redaction.redact(&reason);
         if self.quiet {
             tracing::debug!(%error, "The Kafka client reports: {reason}");
         } else {
             self.warn(&error, &reason);
         }
         self.count.fetch_add(1, Ordering::Relaxed);
-        let error = ClientError { code: error.rdkafka_error_code(), reason };
+        let error = ClientError { code, reason };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let all_down = error.code == Some(RDKafkaErrorCode::AllBrokersDown);
         self.all_down.fetch_or(all_down, Ordering::Relaxed);

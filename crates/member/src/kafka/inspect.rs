@@ -37,6 +37,8 @@ pub struct Ledger {
     pub settings: TopicSettings,
     /// Whether the group relies on the brokers' replicas of its commits.
     pub proves: bool,
+    /// Whether it relies on the brokers' stamps of its messages.
+    pub stamped: bool,
 }
 
 impl Admin {
@@ -51,9 +53,15 @@ impl Admin {
         if let Some(broker) = facts.brokers.keys().next() {
             self.limits(*broker, &mut facts).await?;
         }
-        for Ledger { group, topic, settings, .. } in ledgers {
+        for Ledger { group, topic, settings, stamped, .. } in ledgers {
             match self.topic(topic)? {
-                Found::Width(width) => drop(facts.widths.insert(topic.clone(), width)),
+                Found::Width(width) => {
+                    facts.widths.insert(topic.clone(), width);
+                    if *stamped {
+                        let stamps = self.stamps(topic).await?;
+                        facts.stamps.extend(stamps.map(|stamps| (topic.clone(), stamps)));
+                    }
+                }
                 Found::Absent => {
                     let refusal = self.would_create(topic, *settings).await?;
                     facts.refusals.extend(refusal.map(|why| (topic.clone(), why)));
@@ -138,8 +146,26 @@ impl Admin {
         facts.session_least = span(&config, "group.min.session.timeout.ms");
         facts.session_most = span(&config, "group.max.session.timeout.ms");
         facts.initial_delay = span(&config, "group.initial.rebalance.delay.ms");
+        // Before Kafka 4 this names the protocols, and the newer one is not among them by default.
+        let protocols = value(&config, "group.coordinator.rebalance.protocols");
+        let named = protocols.is_none_or(|it| it.split(',').any(|it| it.trim() == "consumer"));
+        facts.consumer = facts
+            .session_least
+            .map(|_| named && span(&config, "group.consumer.session.timeout.ms").is_some());
+        let limits = |what: &str| {
+            let least = span(&config, &format!("group.consumer.min.{what}"))?;
+            Some((least, span(&config, &format!("group.consumer.max.{what}"))?))
+        };
+        facts.consumer_session = limits("session.timeout.ms");
+        facts.consumer_heartbeat = limits("heartbeat.interval.ms");
         facts.protocol = value(&config, "inter.broker.protocol.version");
         Ok(())
+    }
+
+    /// Whose stamps the messages of a topic have; none if that is not visible.
+    async fn stamps(&self, topic: &TopicName) -> Result<Option<String>, KafkaError> {
+        let config = self.config_of(ResourceSpecifier::Topic(topic.as_str())).await?;
+        Ok(config.and_then(|config| value(&config, "message.timestamp.type")))
     }
 
     /// The configuration of a broker or topic; none if it is not visible.
@@ -148,7 +174,8 @@ impl Admin {
         what: ResourceSpecifier<'_>,
     ) -> Result<Option<ConfigResource>, KafkaError> {
         let options = AdminOptions::new().request_timeout(Some(REQUEST));
-        let answer = self.admin.describe_configs(&[what], &options).await;
+        let Some(admin) = &self.admin else { return Ok(None) };
+        let answer = admin.describe_configs(&[what], &options).await;
         let mut answers = answer.map_err(self.failed("describe its configuration"))?;
         match answers.pop() {
             Some(Ok(config)) => Ok(Some(config)),
@@ -171,6 +198,7 @@ impl Admin {
         let (mut config, errors) = self.cluster.asking()?;
         config.set("group.id", group.as_str());
         let asker: BaseConsumer<ErrorLog> = config.create_with_context(errors).map_err(refused)?;
+        self.cluster.introduce(&asker);
         let mut offsets = TopicPartitionList::new();
         let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
         added.map_err(refused)?;

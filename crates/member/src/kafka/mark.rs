@@ -1,17 +1,20 @@
-//! What the headers of a beacon say. In the fast mode: the life of its sender and the instant of
-//! its sending; a message without them renews no claim in that mode. On the partition that all
-//! members read: what its sender states about itself. Else nothing.
+//! What the headers of a beacon say: which versions its author works with. In the fast mode also
+//! the life of its sender and the instant of its sending; a message without these renews no claim
+//! in that mode. On the partition that all members read: what its sender states about itself.
 
 use rdkafka::message::{Header, Headers, OwnedHeaders};
 
 use tandem_facts::ids::Life;
 use tandem_facts::time::Mono;
-use tandem_neli::Statement;
+use tandem_neli::{Author, Statement};
 
 /// The life of the sender, as in `p1-1.3`.
 const LIFE: &str = "tandem-life";
 /// Nanoseconds on the sender's monotonic clock, eight bytes, big-endian. Only the sender reads it.
 const SENT: &str = "tandem-sent";
+
+/// Which versions of the protocol the author works with.
+const VERSIONS: &str = "tandem-versions";
 
 /// What a member states about itself.
 const STATEMENT: &str = "tandem-statement";
@@ -21,7 +24,7 @@ const SERVICE: &str = "tandem-service";
 /// The longest such address that is believed.
 const SERVICE_MOST: usize = 255;
 
-/// What a beacon says.
+/// What a beacon says beside its author's versions.
 #[derive(Debug, Clone, Copy)]
 pub enum Mark<'a> {
     /// That this life sends it now.
@@ -30,22 +33,24 @@ pub enum Mark<'a> {
     Statement(&'a Statement, Option<&'a str>),
 }
 
-impl Mark<'_> {
-    pub(super) fn headers(self) -> OwnedHeaders {
-        match self {
-            Mark::Sent(life, sent) => {
-                let (life, sent) = (life.to_string(), sent.0.to_be_bytes());
-                OwnedHeaders::new_with_capacity(2)
-                    .insert(Header { key: LIFE, value: Some(&life) })
-                    .insert(Header { key: SENT, value: Some(&sent) })
-            }
-            Mark::Statement(statement, service) => {
-                let headers = OwnedHeaders::new_with_capacity(2)
-                    .insert(Header { key: STATEMENT, value: Some(&statement.encode()) });
-                match service {
-                    Some(service) => headers.insert(Header { key: SERVICE, value: Some(service) }),
-                    None => headers,
-                }
+/// The headers of a beacon.
+pub(super) fn headers(author: Author, mark: Option<Mark<'_>>) -> OwnedHeaders {
+    let headers = OwnedHeaders::new_with_capacity(3)
+        .insert(Header { key: VERSIONS, value: Some(&author.encode()) });
+    match mark {
+        None => headers,
+        Some(Mark::Sent(life, sent)) => {
+            let (life, sent) = (life.to_string(), sent.0.to_be_bytes());
+            headers
+                .insert(Header { key: LIFE, value: Some(&life) })
+                .insert(Header { key: SENT, value: Some(&sent) })
+        }
+        Some(Mark::Statement(statement, service)) => {
+            let headers =
+                headers.insert(Header { key: STATEMENT, value: Some(&statement.encode()) });
+            match service {
+                Some(service) => headers.insert(Header { key: SERVICE, value: Some(service) }),
+                None => headers,
             }
         }
     }
@@ -53,6 +58,11 @@ impl Mark<'_> {
 
 fn value<'a>(headers: &'a impl Headers, key: &str) -> Option<&'a [u8]> {
     headers.iter().find(|header| header.key == key)?.value
+}
+
+/// The author of a message with these headers, if it names its versions.
+pub(super) fn author(headers: &impl Headers) -> Option<Author> {
+    Author::decode(value(headers, VERSIONS)?)
 }
 
 /// What the sender of a message with these headers states, if it does.
@@ -77,6 +87,7 @@ pub(super) fn sent_by(life: &str, headers: &impl Headers) -> Option<Mono> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tandem_neli::Versions;
 
     #[test]
     fn an_address_is_read_back_and_a_long_one_is_not() {
@@ -91,7 +102,10 @@ mod tests {
     #[test]
     fn a_member_knows_its_own_messages_and_no_others() {
         let life = |text: &str| Life::try_from(text.to_owned()).unwrap();
-        let marked = Mark::Sent(&life("p1-1.3"), Mono(7)).headers();
+        let me = Author { versions: Versions::OURS, settled: true };
+        let marked = headers(me, Some(Mark::Sent(&life("p1-1.3"), Mono(7))));
+        assert_eq!(author(&marked), Some(me));
+        assert_eq!(author(&OwnedHeaders::new()), None, "members of before had no versions");
         assert_eq!(sent_by("p1-1.3", &marked), Some(Mono(7)));
         for other in ["p1-1.2", "p1-1.30", "p1-2.3", ""] {
             assert_eq!(sent_by(other, &marked), None, "{other}");

@@ -45,3 +45,47 @@ impl FromStr for MembershipClient {
         found.ok_or_else(|| format!("`{text}` is neither `librdkafka` nor `own`"))
     }
 }
+
+/// Kafka's group protocol.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupProtocol {
+    /// The one with JoinGroup and SyncGroup: members share out the partitions.
+    #[default]
+    Classic,
+    /// The newer one (KIP-848): the brokers share them out. Needs Kafka 4.
+    Consumer,
+}
+
+impl GroupProtocol {
+    const ALL: [Self; 2] = [Self::Classic, Self::Consumer];
+
+    /// The word for it in a topology.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Consumer => "consumer",
+        }
+    }
+
+    /// Whether it is the classic one. Serde wants a reference.
+    #[must_use]
+    pub fn is_classic(&self) -> bool {
+        *self == Self::Classic
+    }
+}
+
+impl fmt::Display for GroupProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for GroupProtocol {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|protocol| protocol.as_str() == text);
+        found.ok_or_else(|| format!("`{text}` is neither `classic` nor `consumer`"))
+    }
+}

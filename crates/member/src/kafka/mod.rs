@@ -3,6 +3,7 @@
 
 mod access;
 mod admin;
+mod bearer;
 mod bell;
 mod cluster_facts;
 mod config;
@@ -19,6 +20,7 @@ mod producer;
 mod properties;
 mod publisher;
 mod rights;
+mod spoken;
 mod tail;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
@@ -26,6 +28,7 @@ mod trouble;
 
 pub(crate) use access::Redaction;
 pub use admin::{Admin, Found, GroupMember, TopicSettings};
+pub(crate) use bearer::{Bearer, TOKEN};
 pub(crate) use bell::Bell;
 pub use cluster_facts::{ClusterFacts, offsets_partition};
 pub use config::{Cluster, ConsumerSettings};
@@ -33,12 +36,13 @@ pub use consumer::{Consumer, Delivered};
 pub use error::KafkaError;
 pub use inspect::Ledger;
 pub use mark::Mark;
-pub use membership::MembershipClient;
+pub use membership::{GroupProtocol, MembershipClient};
 pub(crate) use own_access::Mechanism;
 pub use own_access::Unfit;
 pub use producer::Producer;
 pub use properties::{Access, is_secret};
-pub use publisher::Publisher;
+pub use publisher::{Appended, Publisher};
+pub use spoken::spoken;
 pub use tail::{Tail, TailFrom, Tailed};
 #[cfg(feature = "tls")]
 pub(crate) use trouble::ALERT;

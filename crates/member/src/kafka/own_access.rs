@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::Access;
+use super::{Access, TOKEN};
 
 /// The properties of TLS that are honoured; the others under `ssl.` are refused.
 const TLS: [&str; 11] = [
@@ -28,10 +28,12 @@ pub(crate) enum Mechanism {
     ScramSha256,
     /// The same with SHA-512.
     ScramSha512,
+    /// RFC 7628.
+    OauthBearer,
 }
 
 impl Mechanism {
-    const ALL: [Self; 3] = [Self::Plain, Self::ScramSha256, Self::ScramSha512];
+    const ALL: [Self; 4] = [Self::Plain, Self::ScramSha256, Self::ScramSha512, Self::OauthBearer];
 
     /// As SASL, and `sasl.mechanism`, name it.
     pub(crate) const fn as_str(self) -> &'static str {
@@ -39,6 +41,7 @@ impl Mechanism {
             Self::Plain => "PLAIN",
             Self::ScramSha256 => "SCRAM-SHA-256",
             Self::ScramSha512 => "SCRAM-SHA-512",
+            Self::OauthBearer => "OAUTHBEARER",
         }
     }
 }
@@ -114,10 +117,14 @@ impl Access {
         let found = keys.into_iter().find_map(|key| Some((key, self.properties.get(key)?)));
         // librdkafka's default.
         let (key, name) = found.map_or(("sasl.mechanism", "GSSAPI"), |(key, it)| (key, it));
-        name.parse().map_err(|()| Unfit {
-            what: format!("{key}: {name}"),
-            possible: "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
-        })
+        let unfit = |possible| Unfit { what: format!("{key}: {name}"), possible };
+        let mechanism = name.parse().map_err(|()| {
+            unfit("PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or OAUTHBEARER with a token of a file")
+        })?;
+        if mechanism == Mechanism::OauthBearer && !self.secrets.contains_key(TOKEN) {
+            return Err(unfit("it with `secrets: {sasl.oauthbearer.token: {file: PATH}}`"));
+        }
+        Ok(mechanism)
     }
 
     fn has(&self, key: &str) -> bool {
@@ -170,12 +177,20 @@ mod tests {
     }
 
     #[test]
+    fn a_token_must_have_a_place() {
+        let properties = [("security.protocol", "sasl_ssl"), ("sasl.mechanism", "OAUTHBEARER")];
+        let sasl = Some(Mechanism::OauthBearer);
+        let read = access(&properties, &[TOKEN]).security();
+        assert_eq!(read, Ok(Security { tls: true, sasl }));
+    }
+
+    #[test]
     fn what_is_not_honoured_is_named_with_what_is_possible() {
         let sasl = ("security.protocol", "SASL_SSL");
         let ssl = ("security.protocol", "ssl");
         for (properties, secrets, what, possible) in [
             (&[sasl][..], &[][..], "sasl.mechanism: GSSAPI", "SCRAM-SHA-256"),
-            (&[sasl, ("sasl.mechanisms", "OAUTHBEARER")], &[], "OAUTHBEARER", "PLAIN"),
+            (&[sasl, ("sasl.mechanisms", "OAUTHBEARER")], &[], "OAUTHBEARER", "token: {file"),
             (&[sasl], &["sasl.mechanism"], "sasl.mechanism", "under `properties`"),
             (&[("security.protocol", "tls")], &[], "security.protocol: tls", "sasl_ssl"),
             (&[ssl, ("ssl.keystore.location", "/k")], &[], "ssl.keystore.location", "PEM"),

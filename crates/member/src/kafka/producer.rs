@@ -1,21 +1,24 @@
 //! A member's producer: empty messages, each to a named partition.
 
+use std::error::Error as StdError;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError as Error;
 use rdkafka::producer::{BaseRecord, DeliveryResult, Producer as _, ProducerContext};
 use rdkafka::{ClientContext, Message};
 
 use super::error_log::ErrorLog;
-use super::mark::Mark;
+use super::mark::{Mark, headers};
 use super::polled::Polled;
 use super::{Cluster, KafkaError};
 use tandem_facts::ids::{PartitionId, TopicName};
 use tandem_facts::time::{Mono, Wall};
+use tandem_neli::Author;
 
 /// Publishes beacons on one topic. A separate thread serves the delivery reports: one poll per
 /// batch does not keep up with them.
@@ -55,13 +58,18 @@ impl Producer {
 
     /// Publishes one beacon with the timestamp `stamp`, which a topic with `LogAppendTime`
     /// replaces. Returns false if the queue is full, as it is while the cluster is unreachable.
-    /// A `mark` is what its headers say.
+    /// Its headers say what `author` and `mark` do.
     #[must_use]
-    pub fn publish(&self, partition: PartitionId, stamp: Wall, mark: Option<Mark<'_>>) -> bool {
+    pub fn publish(
+        &self,
+        partition: PartitionId,
+        stamp: Wall,
+        (author, mark): (Author, Option<Mark<'_>>),
+    ) -> bool {
         let Ok(number) = i32::try_from(partition.0) else { return false };
         let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
         let mut record = record.timestamp(stamp.0);
-        record.headers = mark.map(Mark::headers);
+        record.headers = Some(headers(author, mark));
         self.inner.send(record).is_ok()
     }
 
@@ -69,6 +77,12 @@ impl Producer {
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.deliveries.count.load(Ordering::Relaxed)
+    }
+
+    /// Whether all that was published has been delivered, or given up.
+    #[must_use]
+    pub fn has_delivered_all(&self) -> bool {
+        self.inner.in_flight_count() == 0
     }
 
     /// When a beacon was last delivered to each partition to which one ever was.
@@ -90,11 +104,15 @@ impl Producer {
 }
 
 impl ClientContext for Reports {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         self.0.log(level, facility, message);
     }
     fn error(&self, error: Error, reason: &str) {
         self.0.error(error, reason);
+    }
+    fn generate_oauth_token(&self, config: Option<&str>) -> Result<OAuthToken, Box<dyn StdError>> {
+        self.0.generate_oauth_token(config)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::TOKEN;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tandem_host::secret::Secret;
@@ -32,12 +33,15 @@ const SECRETS: [&str; 10] = [
     "ssl_key",
 ];
 
-/// Whether a client property always holds a secret.
+/// Whether a client property always holds a secret: one of librdkafka's, or the token that Tandem
+/// presents.
 #[must_use]
 pub fn is_secret(property: &str) -> bool {
     // A later librdkafka may have further ones.
     let words = ["password", "passphrase", "secret"];
-    SECRETS.contains(&property) || words.iter().any(|word| property.contains(word))
+    SECRETS.contains(&property)
+        || property == TOKEN
+        || words.iter().any(|word| property.contains(word))
 }
 
 impl Access {

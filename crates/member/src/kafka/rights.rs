@@ -3,9 +3,11 @@
 //! Kafka checks rights before the rest of a request. A request for something that does not exist
 //! shows whether it would have been allowed, and changes nothing.
 
+use std::error::Error as StdError;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
 use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
@@ -112,11 +114,15 @@ struct Delivery {
 }
 
 impl ClientContext for Delivery {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         self.errors.log(level, facility, message);
     }
     fn error(&self, error: Error, reason: &str) {
         self.errors.error(error, reason);
+    }
+    fn generate_oauth_token(&self, config: Option<&str>) -> Result<OAuthToken, Box<dyn StdError>> {
+        self.errors.generate_oauth_token(config)
     }
 }
 

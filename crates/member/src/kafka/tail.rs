@@ -1,6 +1,6 @@
-//! Reads all partitions of a topic, in no consumer group, and says when it has reached their ends.
+//! Reads all partitions of a topic, in no consumer group, and says when all that was there is read.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
@@ -29,7 +29,7 @@ pub enum TailFrom {
 pub enum Tailed {
     /// A record's value; records without one are left out.
     Record(Vec<u8>),
-    /// The ends of all partitions were reached. Said once.
+    /// All that the partitions had when the tail began was handed out. Said once.
     Caught,
     /// Nothing within the time.
     Nothing,
@@ -40,8 +40,11 @@ pub struct Tail {
     inner: BaseConsumer<ErrorLog>,
     cluster: Cluster,
     topic: TopicName,
-    /// The partitions whose ends were not reached yet.
-    ahead: BTreeSet<i32>,
+    /// The partitions of whose past some was not handed out yet, and the offsets where it ends. The
+    /// client announces the end of a partition only if it finds nothing there for a moment, which a
+    /// topic that is written to all the time never has.
+    past: BTreeMap<i32, i64>,
+    caught: bool,
 }
 
 impl Tail {
@@ -62,24 +65,30 @@ impl Tail {
         config.set("fetch.wait.max.ms", "100").set("fetch.error.backoff.ms", "20");
         let inner: BaseConsumer<ErrorLog> =
             config.create_with_context(errors).map_err(|error| cluster.refused(error))?;
+        cluster.introduce(&inner);
         let failed = cluster.failed(format!("read topic {topic}"));
         let metadata = inner.fetch_metadata(Some(topic.as_str()), LOOK_UP).map_err(&failed)?;
         let found = metadata.topics().iter().find(|found| found.name() == topic.as_str());
         let partitions = found.map(MetadataTopic::partitions).unwrap_or_default();
-        let ahead: BTreeSet<i32> = partitions.iter().map(MetadataPartition::id).collect();
-        if ahead.is_empty() {
+        if partitions.is_empty() {
             return Ok(None);
         }
         let offset = match from {
             TailFrom::Beginning => Offset::Beginning,
             TailFrom::End => Offset::End,
         };
-        let mut list = TopicPartitionList::new();
-        for partition in &ahead {
-            list.add_partition_offset(topic.as_str(), *partition, offset).map_err(&failed)?;
+        let (mut list, mut past) = (TopicPartitionList::new(), BTreeMap::new());
+        for partition in partitions.iter().map(MetadataPartition::id) {
+            let ends = inner.fetch_watermarks(topic.as_str(), partition, LOOK_UP);
+            let (first, end) = ends.map_err(&failed)?;
+            if from == TailFrom::Beginning && first < end {
+                past.insert(partition, end);
+            }
+            list.add_partition_offset(topic.as_str(), partition, offset).map_err(&failed)?;
         }
         inner.assign(&list).map_err(failed)?;
-        Ok(Some(Self { inner, cluster: cluster.clone(), topic: topic.clone(), ahead }))
+        let (cluster, topic) = (cluster.clone(), topic.clone());
+        Ok(Some(Self { inner, cluster, topic, past, caught: false }))
     }
 
     /// What comes next, within `wait`.
@@ -87,14 +96,21 @@ impl Tail {
     /// # Errors
     /// An error that the client reports; it goes on by itself.
     pub fn next(&mut self, wait: Duration) -> Result<Tailed, KafkaError> {
+        if self.past.is_empty() && !std::mem::replace(&mut self.caught, true) {
+            return Ok(Tailed::Caught);
+        }
         match self.inner.poll(wait) {
             None => Ok(Tailed::Nothing),
             Some(Ok(message)) => {
+                self.past.retain(|partition, end| {
+                    *partition != message.partition() || message.offset() + 1 < *end
+                });
                 Ok(message.payload().map_or(Tailed::Nothing, |it| Tailed::Record(it.to_vec())))
             }
+            // The last records of a partition may be none that a client hands out.
             Some(Err(Error::PartitionEOF(partition))) => {
-                let last = self.ahead.remove(&partition) && self.ahead.is_empty();
-                Ok(if last { Tailed::Caught } else { Tailed::Nothing })
+                self.past.remove(&partition);
+                Ok(Tailed::Nothing)
             }
             Some(Err(source)) => {
                 Err(self.cluster.failed(format!("read topic {}", self.topic))(source))

@@ -32,6 +32,17 @@ pub enum Trouble {
         /// The client's error.
         reason: String,
     },
+    /// There is no token to present, or the cluster refuses it.
+    #[error(
+        "cannot log in with the token in {place}: {reason}; replace it there, it is read again at \
+         each attempt"
+    )]
+    Token {
+        /// Where the token is, as in `file /run/token`.
+        place: String,
+        /// The broker's reason, or ours.
+        reason: String,
+    },
     /// The broker's certificate cannot be verified.
     #[error("{0}")]
     Certificate(String),
@@ -63,10 +74,10 @@ impl Trouble {
         }
     }
 
-    /// What a client's error means for `user`.
+    /// What a client's error means; a refused user is what `turned_away` says of it.
     pub(super) fn of(
         error: Option<ClientError>,
-        user: String,
+        turned_away: impl FnOnce(String) -> Self,
         config: &ClientConfig,
         within: Duration,
     ) -> Self {
@@ -75,7 +86,7 @@ impl Trouble {
         };
         match code {
             Some(RDKafkaErrorCode::Authentication | RDKafkaErrorCode::SaslAuthenticationFailed) => {
-                Self::Login { user, reason: plain(&reason) }
+                turned_away(plain(&reason))
             }
             Some(RDKafkaErrorCode::SSL) => match explanation(config, &reason) {
                 Some(why) => Self::Certificate(why),

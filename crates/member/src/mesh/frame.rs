@@ -5,7 +5,7 @@ use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
 use tandem_neli::mesh::Process;
 
 /// The longest frame: a statement of 65,536 partitions has 16 KiB.
-const FRAME_MOST: usize = 64 * 1024;
+pub(super) const FRAME_MOST: usize = 64 * 1024;
 /// The first bytes of a greeting; its version follows.
 const MAGIC: &[u8; 6] = b"tandem";
 const VERSION: u8 = 1;
@@ -19,11 +19,11 @@ pub(super) fn frame(bytes: &[u8]) -> Vec<u8> {
     framed
 }
 
-/// Takes the first frame off what was read; an error if its length is out of bounds.
-pub(super) fn take_frame(read: &mut Vec<u8>) -> Result<Option<Vec<u8>>, &'static str> {
+/// Takes the first frame off what was read; an error if it is longer than `most`.
+pub(super) fn take_frame(read: &mut Vec<u8>, most: usize) -> Result<Option<Vec<u8>>, &'static str> {
     let Some((head, rest)) = read.split_first_chunk::<4>() else { return Ok(None) };
     let length = usize::try_from(u32::from_be_bytes(*head)).unwrap_or(usize::MAX);
-    if length > FRAME_MOST {
+    if length > most {
         return Err("a frame is too long");
     }
     if rest.len() < length {
@@ -108,12 +108,13 @@ mod tests {
         let mut read = frame(b"one");
         read.extend(frame(b""));
         read.extend(&frame(b"three")[..6]);
-        assert_eq!(take_frame(&mut read), Ok(Some(b"one".to_vec())));
-        assert_eq!(take_frame(&mut read), Ok(Some(Vec::new())));
-        assert_eq!(take_frame(&mut read), Ok(None));
+        assert_eq!(take_frame(&mut read, 5), Ok(Some(b"one".to_vec())));
+        assert_eq!(take_frame(&mut read, 5), Ok(Some(Vec::new())));
+        assert_eq!(take_frame(&mut read, 5), Ok(None));
         read.extend(b"ree");
-        assert_eq!(take_frame(&mut read), Ok(Some(b"three".to_vec())));
+        assert_eq!(take_frame(&mut read, 5), Ok(Some(b"three".to_vec())));
+        assert!(take_frame(&mut frame(b"longer"), 5).is_err());
         let mut long = u32::MAX.to_be_bytes().to_vec();
-        assert!(take_frame(&mut long).is_err());
+        assert!(take_frame(&mut long, FRAME_MOST).is_err());
     }
 }

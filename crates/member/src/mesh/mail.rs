@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::kafka::Bell;
 use tandem_facts::ids::PartitionId;
 use tandem_neli::Statement;
-use tandem_neli::mesh::Order;
+use tandem_neli::mesh::{Inquest, Order};
 
 /// The most statements that wait in one direction; the oldest go, since the ledger repeats them.
 const STATED_MOST: usize = 1_024;
@@ -33,6 +33,8 @@ pub(crate) struct News {
     pub(crate) stated: VecDeque<Statement>,
     /// The last order for each partition.
     pub(crate) orders: BTreeMap<PartitionId, Order>,
+    /// What it asks and answers on the ledger now, if that has changed.
+    pub(crate) inquest: Option<Inquest>,
 }
 
 /// Both directions.
@@ -94,6 +96,12 @@ impl Mail {
             Order::End { partition } => *partition,
         };
         self.boxes().1.orders.insert(partition, order);
+        self.bell.ring();
+    }
+
+    /// To the member's loop: what it asks and answers on the ledger now.
+    pub(super) fn inquire(&self, inquest: Inquest) {
+        self.boxes().1.inquest = Some(inquest);
         self.bell.ring();
     }
 

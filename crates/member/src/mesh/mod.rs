@@ -2,18 +2,26 @@
 //! own. That thread learns of a death when the kernel ends a link, and wakes the member's loop,
 //! which stands in.
 //!
-//! Only on the loopback: the kernel says which user holds the other end of a connection, and other
-//! users are refused. Both ends say which ledger, which group and which life they are.
+//! On the loopback the kernel says which user holds the other end of a connection, and other users
+//! are refused; elsewhere certificates at both ends say that they belong together ([`MeshTrust`]).
+//! Both ends say which ledger, which group and which life they are.
 
 mod frame;
 mod mail;
 #[cfg(test)]
 mod scenes;
+#[cfg(test)]
+#[cfg(feature = "tls")]
+mod scenes_tls;
+mod session;
 mod shell;
 mod socket;
+#[cfg(feature = "tls")]
+mod tls;
+mod trust;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
@@ -26,6 +34,8 @@ use tandem_facts::ids::{ConsumerGroup, TopicName};
 use tandem_facts::time::Mono;
 use tandem_neli::Statement;
 use tandem_neli::mesh::{Mesh as Core, MeshConfig, Process};
+use trust::Guard;
+pub use trust::{MeshCertificates, MeshTrust};
 
 /// The longest that a leaving member waits until it has said goodbye.
 const GOODBYE: Duration = Duration::from_millis(100);
@@ -33,8 +43,13 @@ const GOODBYE: Duration = Duration::from_millis(100);
 /// How members watch each other, and stand in for the dead ([`Config::mesh`](crate::Config::mesh)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeshSettings {
-    /// Where the member accepts connections of the others: an address of the loopback.
-    pub listen: IpAddr,
+    /// Where the member accepts connections of the others; port 0 is any free one. An address of
+    /// the loopback with [`MeshTrust::SameUser`].
+    pub listen: SocketAddr,
+    /// Where the others connect to, if not there: through a translation of addresses, say.
+    pub advertise: Option<SocketAddr>,
+    /// Whom it takes for one of its group.
+    pub trust: MeshTrust,
     /// The term of a stand-in: as long as the group may take to notice a death and to give the
     /// dead member's partitions to others.
     pub stand_in: Duration,
@@ -56,20 +71,27 @@ impl Mesh {
     /// Listens, and starts the thread.
     ///
     /// # Errors
-    /// The address is not one of the loopback, or the system refuses a socket or a thread.
+    /// The addresses do not fit, a certificate cannot be used, or the system refuses a socket or a
+    /// thread.
     pub(crate) fn start(
         settings: &MeshSettings,
         (topic, group, me): (TopicName, ConsumerGroup, Process),
         bell: Arc<Bell>,
         claims: Arc<Claims>,
     ) -> io::Result<Self> {
-        if !settings.listen.is_loopback() {
-            let why = format!("{} is not an address of the loopback", settings.listen);
-            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        let guard = Guard::of(&settings.trust)?;
+        let unsupported = |why| Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        let stated = settings.advertise.map_or(settings.listen.ip(), |it| it.ip());
+        if let Some(far) = [settings.listen.ip(), stated].into_iter().find(|it| !guard.reaches(*it))
+        {
+            return unsupported(format!("{far} is not an address of the loopback"));
         }
-        let listener = TcpListener::bind((settings.listen, 0))?;
+        if stated.is_unspecified() {
+            return unsupported(format!("no other member can connect to {stated}"));
+        }
+        let listener = TcpListener::bind(settings.listen)?;
         listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
+        let address = settings.advertise.map_or_else(|| listener.local_addr(), Ok)?;
         let mail = Arc::new(Mail::new(bell)?);
         let (stand_in, suspect) = (settings.stand_in, settings.suspect);
         let config = MeshConfig { group, me: me.clone(), stand_in, suspect };
@@ -78,7 +100,7 @@ impl Mesh {
             claims.expect_turns(now, suspect);
         }
         let core = Core::new(now, config.clone());
-        let shell = Shell::new(core, config, topic, listener, Arc::clone(&mail), claims);
+        let shell = Shell::new(core, config, topic, (listener, guard), Arc::clone(&mail), claims);
         let (ends, ended) = sync_channel(1);
         let _ends_with_its_letter =
             std::thread::Builder::new().name("mesh".to_owned()).spawn(move || {
@@ -88,7 +110,7 @@ impl Mesh {
         Ok(Self { mail, me, address, own: None, ended })
     }
 
-    /// Where it listens, as `host:port`.
+    /// Where the others connect to, as `host:port`.
     pub(crate) fn address(&self) -> String {
         self.address.to_string()
     }

@@ -1,22 +1,22 @@
 //! The mesh over real sockets: against others of its kind, and against members that a test plays.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::frame::{Greeting, frame};
 use super::mail::News;
-use super::{Mesh, MeshSettings};
+use super::{Mesh, MeshSettings, MeshTrust};
 use crate::Claims;
 use crate::kafka::Bell;
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::time::Mono;
 use tandem_neli::Statement;
-use tandem_neli::mesh::{Order, Process, Word};
+use tandem_neli::mesh::{Inquest, Order, Process, Word};
 
 /// Longer than anything here takes on a busy machine.
-const BOUND: Duration = Duration::from_secs(20);
+pub(super) const BOUND: Duration = Duration::from_secs(20);
 
 fn life(text: &str) -> Life {
     Life::try_from(text.to_owned()).unwrap()
@@ -26,7 +26,7 @@ fn process(of: &str) -> Process {
     Process { life: life(of), number: 7 }
 }
 
-fn statement(of: &str, holds: &[u32], address: Option<String>) -> Statement {
+pub(super) fn statement(of: &str, holds: &[u32], address: Option<String>) -> Statement {
     Statement {
         group: "g".parse().unwrap(),
         life: life(of),
@@ -36,25 +36,32 @@ fn statement(of: &str, holds: &[u32], address: Option<String>) -> Statement {
         leads: holds.iter().copied().map(PartitionId).collect(),
         going: false,
         address,
+        inquest: Inquest::default(),
     }
 }
 
+fn settings(ip: Ipv4Addr, advertise: Option<&str>, trust: MeshTrust) -> MeshSettings {
+    let (listen, stand_in) = (SocketAddr::from((ip, 0)), Duration::from_secs(10));
+    let advertise = advertise.map(|address| address.parse().unwrap());
+    MeshSettings { listen, advertise, trust, stand_in, suspect: None }
+}
+
 /// A member's mesh, and what its loop has heard.
-struct Member {
-    mesh: Mesh,
+pub(super) struct Member {
+    pub(super) mesh: Mesh,
     bell: Arc<Bell>,
-    heard: News,
+    pub(super) heard: News,
 }
 
 impl Member {
     fn start(of: &str, holds: &[u32]) -> Self {
+        Self::trusting(MeshTrust::SameUser, of, holds)
+    }
+
+    pub(super) fn trusting(trust: MeshTrust, of: &str, holds: &[u32]) -> Self {
         let bell = Arc::new(Bell::default());
         let claims = Arc::new(Claims::new(std::num::NonZeroU32::MIN));
-        let settings = MeshSettings {
-            listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            stand_in: Duration::from_secs(10),
-            suspect: None,
-        };
+        let settings = settings(Ipv4Addr::LOCALHOST, None, trust);
         let me = ("t".parse().unwrap(), "g".parse().unwrap(), process(of));
         let mut mesh = Mesh::start(&settings, me, Arc::clone(&bell), claims).unwrap();
         mesh.own(Some(statement(of, holds, Some(mesh.address()))));
@@ -62,12 +69,13 @@ impl Member {
     }
 
     /// Collects news until this holds.
-    fn await_that(&mut self, what: &str, holds: impl Fn(&News) -> bool) {
+    pub(super) fn await_that(&mut self, what: &str, holds: impl Fn(&News) -> bool) {
         let end = Mono::now() + BOUND;
         loop {
             let news = self.mesh.news();
             self.heard.stated.extend(news.stated);
             self.heard.orders.extend(news.orders);
+            self.heard.inquest = news.inquest.or(self.heard.inquest.take());
             if holds(&self.heard) {
                 return;
             }
@@ -76,13 +84,13 @@ impl Member {
         }
     }
 
-    fn await_statement(&mut self, of: &str) {
+    pub(super) fn await_statement(&mut self, of: &str) {
         let of = life(of);
         self.await_that("a statement on a link", |it| it.stated.iter().any(|it| it.life == of));
     }
 
     /// For whom it stands in, by partition.
-    fn stands_in(&self) -> Vec<(u32, String)> {
+    pub(super) fn stands_in(&self) -> Vec<(u32, String)> {
         let stands = |order: &Order| match order {
             Order::Stand(it) => Some((it.partition.0, it.of.to_string())),
             Order::End { .. } => None,
@@ -92,7 +100,7 @@ impl Member {
 }
 
 /// A member that the test plays: it dials, greets, and states what it holds.
-fn played(address: &str, greeting: &Greeting, holds: &[u32]) -> TcpStream {
+pub(super) fn played(address: &str, greeting: &Greeting, holds: &[u32]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(BOUND)).unwrap();
     stream.write_all(&frame(&greeting.encode())).unwrap();
@@ -101,7 +109,7 @@ fn played(address: &str, greeting: &Greeting, holds: &[u32]) -> TcpStream {
     stream
 }
 
-fn greeting(from: &str, to: &str) -> Greeting {
+pub(super) fn greeting(from: &str, to: &str) -> Greeting {
     let (topic, group) = ("t".parse().unwrap(), "g".parse().unwrap());
     Greeting { topic, group, from: process(from), to: Some(process(to)) }
 }
@@ -177,9 +185,53 @@ fn strangers_are_refused() {
         stream.read_to_end(&mut read).ok();
         assert!(read.len() < 100, "{wrong:?} is answered");
     }
-    let listen = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-    let settings = MeshSettings { listen, stand_in: BOUND, suspect: None };
-    let me = ("t".parse().unwrap(), "g".parse().unwrap(), process("p1-1.1"));
-    let claims = Arc::new(Claims::new(std::num::NonZeroU32::MIN));
-    assert!(Mesh::start(&settings, me, Arc::default(), claims).is_err(), "beyond the loopback");
+}
+
+#[test]
+fn addresses_beyond_the_loopback_need_more_than_the_same_user() {
+    let start = |ip, advertise, trust| {
+        let me = ("t".parse().unwrap(), "g".parse().unwrap(), process("p1-1.1"));
+        let claims = Arc::new(Claims::new(std::num::NonZeroU32::MIN));
+        Mesh::start(&settings(ip, advertise, trust), me, Arc::default(), claims)
+    };
+    let (any, here) = (Ipv4Addr::UNSPECIFIED, Ipv4Addr::LOCALHOST);
+    assert!(start(any, None, MeshTrust::SameUser).is_err());
+    assert!(start(here, Some("192.0.2.1:7400"), MeshTrust::SameUser).is_err());
+    assert!(start(any, None, MeshTrust::Network).is_err(), "no address that others could dial");
+    let member = start(here, Some("192.0.2.1:7400"), MeshTrust::Network).unwrap();
+    assert_eq!(member.address(), "192.0.2.1:7400", "what the others are told");
+}
+
+#[test]
+fn strangers_that_say_nothing_or_too_much_keep_no_member_out() {
+    let mut member = Member::start("p1-3.1", &[0]);
+    let address = member.mesh.address();
+    // More than it keeps, and they stay.
+    let silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let mut loud = TcpStream::connect(&address).unwrap();
+    loud.set_read_timeout(Some(BOUND)).unwrap();
+    loud.write_all(&frame(&[b'x'; 4_096])).ok();
+    let began = Mono::now();
+    loud.read_to_end(&mut Vec::new()).ok();
+    assert!(Mono::now().since(began) < BOUND / 2, "one that says too much is refused");
+    let _link = played(&address, &greeting("p1-1.1", "p1-3.1"), &[1]);
+    member.await_statement("p1-1.1");
+    drop(silent);
+}
+
+#[test]
+fn a_link_that_is_hung_up_makes_no_stand_in() {
+    let mut member = Member::start("p1-3.1", &[0]);
+    let address = member.mesh.address();
+    let mut other = played(&address, &greeting("p1-1.1", "p1-3.1"), &[1]);
+    let victim = played(&address, &greeting("p1-2.1", "p1-3.1"), &[2]);
+    member.await_statement("p1-1.1");
+    member.await_statement("p1-2.1");
+    other.write_all(&frame(&Word::Hangup.encode())).unwrap();
+    drop(other);
+    drop(victim);
+    member.await_that("a stand-in", |it| !it.orders.is_empty());
+    assert_eq!(member.stands_in(), [(2, "p1-2.1".to_owned())]);
+    let asks = |it: &News| it.inquest.as_ref().is_some_and(|it| it.asks.len() == 1);
+    member.await_that("a question on the ledger", asks);
 }

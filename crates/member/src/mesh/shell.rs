@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::frame::Greeting;
 use super::mail::Mail;
 use super::socket::{Socket, Stage};
+use super::trust::Guard;
 use crate::Claims;
 use tandem_facts::ids::TopicName;
 use tandem_facts::time::Mono;
@@ -21,6 +22,8 @@ use tandem_neli::mesh::{LinkId, Mesh, MeshConfig, Process, Word};
 const GREETING: Duration = Duration::from_secs(1);
 /// The most connections, those that are being made among them.
 const SOCKETS_MOST: usize = 512;
+/// The most connections of strangers, which have not greeted yet; the oldest go.
+const STRANGERS_MOST: usize = 64;
 /// The wait after a failed `accept`: the process may have too many open files.
 const REST: Duration = Duration::from_millis(100);
 /// The longest wait for anything: dead entries of the core are then forgotten.
@@ -32,6 +35,7 @@ pub(super) struct Shell {
     topic: TopicName,
     listener: TcpListener,
     callers: Callers,
+    guard: Guard,
     mail: Arc<Mail>,
     claims: Arc<Claims>,
     sockets: BTreeMap<LinkId, Socket>,
@@ -51,15 +55,15 @@ impl Shell {
         core: Mesh,
         config: MeshConfig,
         topic: TopicName,
-        listener: TcpListener,
+        (listener, guard): (TcpListener, Guard),
         mail: Arc<Mail>,
         claims: Arc<Claims>,
     ) -> Self {
-        // Every other address was refused.
+        // It has an address of its own.
         let here = SocketAddr::from(([127, 0, 0, 1], 0));
         let callers = Callers::of(listener.local_addr().unwrap_or(here), []);
         let (sockets, last, rests) = (BTreeMap::new(), 0, Mono::ZERO);
-        Self { core, config, topic, listener, callers, mail, claims, sockets, last, rests }
+        Self { core, config, topic, listener, callers, guard, mail, claims, sockets, last, rests }
     }
 
     /// Runs until the member leaves.
@@ -125,20 +129,35 @@ impl Shell {
                     return;
                 }
             };
-            let local = stream.local_addr();
-            let admitted = local.map(|local| self.callers.admit(local, peer));
-            if !matches!(admitted, Ok(Ok(()))) || self.sockets.len() >= SOCKETS_MOST {
-                tracing::warn!(%peer, ?admitted, "The mesh refuses a connection.");
+            let asks = self.guard.asks_kernel();
+            if asks && !self.callers.admits(stream.local_addr(), peer) {
+                continue;
+            }
+            self.make_room();
+            if self.sockets.len() >= SOCKETS_MOST {
+                tracing::debug!(%peer, "The mesh has too many connections.");
                 continue;
             }
             let until = Mono::now() + GREETING;
-            let socket = Socket::accepted(stream, until).and_then(|mut socket| {
+            let socket = self.guard.accepts().and_then(|session| {
+                let mut socket = Socket::accepted((stream, session), until)?;
                 socket.send(&self.greeting(None))?;
                 Ok(socket)
             });
             if let Ok(socket) = socket {
                 self.add(socket);
             }
+        }
+    }
+
+    /// Strangers that connect again and again keep no member out: each has only so long.
+    fn make_room(&mut self) {
+        let is_stranger =
+            |socket: &Socket| matches!(socket.stage, Stage::Greeting { to: None, .. });
+        let strangers = self.sockets.iter().filter(|(_, socket)| is_stranger(socket));
+        let strangers: Vec<LinkId> = strangers.map(|(id, _)| *id).collect();
+        if let Some(oldest) = strangers.first().filter(|_| strangers.len() >= STRANGERS_MOST) {
+            self.sockets.remove(oldest);
         }
     }
 
@@ -182,7 +201,8 @@ impl Shell {
         let Some(socket) = self.sockets.get_mut(&id) else { return Ok(()) };
         socket.connected()?;
         socket.stage = Stage::Greeting { to: Some(to.clone()), until };
-        Ok(())
+        // A handshake begins at this end.
+        socket.flush()
     }
 
     /// Answers the greeting of the member that was dialed. Another user may listen on the port of a
@@ -191,7 +211,9 @@ impl Shell {
         let greeting = self.greeting(Some(to));
         let Some(socket) = self.sockets.get_mut(&id) else { return Ok(()) };
         let (local, peer) = (socket.stream.local_addr()?, socket.stream.peer_addr()?);
-        self.callers.admit(local, peer).map_err(io::Error::other)?;
+        if self.guard.asks_kernel() {
+            self.callers.admit(local, peer).map_err(io::Error::other)?;
+        }
         socket.send(&greeting)
     }
 
@@ -258,6 +280,9 @@ impl Shell {
             while let Some(order) = self.core.poll_order() {
                 self.mail.order(order);
             }
+            if let Some(inquest) = self.core.poll_inquest() {
+                self.mail.inquire(inquest);
+            }
             if let Some((id, word)) = self.core.poll_word() {
                 let sent = self.sockets.get_mut(&id).map(|socket| socket.send(&word.encode()));
                 if sent.is_some_and(|sent| sent.is_err()) {
@@ -277,10 +302,12 @@ impl Shell {
 
     fn dial(&mut self, life: &Process, address: &str) {
         let until = Mono::now() + GREETING;
-        // Members listen on the loopback alone.
-        let address = address.parse().ok().filter(|it: &SocketAddr| it.ip().is_loopback());
+        let address = address.parse().ok().filter(|it: &SocketAddr| self.guard.reaches(it.ip()));
         let room = self.sockets.len() < SOCKETS_MOST;
-        let socket = address.filter(|_| room).map(|it| Socket::dial(it, life.clone(), until));
+        let socket = address.filter(|_| room).map(|it| {
+            let session = self.guard.dials(it.ip())?;
+            Socket::dial((it, session), life.clone(), until)
+        });
         match socket {
             Some(Ok(socket)) => self.add(socket),
             Some(Err(_)) | None => self.core.handle_undialed(Mono::now(), life),

@@ -1,11 +1,12 @@
 //! One connection of the mesh. It never blocks: what the kernel does not take waits, in bounds.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 
-use super::frame::{frame, take_frame};
+use super::frame::{FRAME_MOST, frame, take_frame};
+use super::session::Session;
 use tandem_facts::time::Mono;
 use tandem_neli::mesh::Process;
 
@@ -13,6 +14,8 @@ use tandem_neli::mesh::Process;
 const WAITING_MOST: usize = 256 * 1024;
 /// What one turn reads from one connection at most.
 const READ_MOST: usize = 256 * 1024;
+/// The longest greeting: a stranger may say no more. Names have at most 249 bytes each.
+const GREETING_MOST: usize = 2 * 1024;
 
 /// How far a connection is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,13 +33,20 @@ pub(super) enum Stage {
 pub(super) struct Socket {
     pub(super) stream: TcpStream,
     pub(super) stage: Stage,
+    session: Session,
+    /// Whether its first frame has arrived.
+    greeted: bool,
     read: Vec<u8>,
     waiting: Vec<u8>,
 }
 
 impl Socket {
     /// Begins to connect.
-    pub(super) fn dial(address: SocketAddr, to: Process, until: Mono) -> io::Result<Self> {
+    pub(super) fn dial(
+        (address, session): (SocketAddr, Session),
+        to: Process,
+        until: Mono,
+    ) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
@@ -44,18 +54,22 @@ impl Socket {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        Self::over(TcpStream::from(socket), Stage::Connecting { to, until })
+        Self::over((TcpStream::from(socket), session), Stage::Connecting { to, until })
     }
 
     /// A connection that was accepted.
-    pub(super) fn accepted(stream: TcpStream, until: Mono) -> io::Result<Self> {
+    pub(super) fn accepted(
+        (stream, session): (TcpStream, Session),
+        until: Mono,
+    ) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        Self::over(stream, Stage::Greeting { to: None, until })
+        Self::over((stream, session), Stage::Greeting { to: None, until })
     }
 
-    fn over(stream: TcpStream, stage: Stage) -> io::Result<Self> {
+    fn over((stream, session): (TcpStream, Session), stage: Stage) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        Ok(Self { stream, stage, read: Vec::new(), waiting: Vec::new() })
+        let (read, waiting) = (Vec::new(), Vec::new());
+        Ok(Self { stream, stage, session, greeted: false, read, waiting })
     }
 
     /// Whether the kernel has made the connection; an error if it could not.
@@ -77,19 +91,22 @@ impl Socket {
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        !self.waiting.is_empty() || self.session.is_waiting()
     }
 
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while !self.waiting.is_empty() {
-            match self.stream.write(&self.waiting) {
+            match self.session.write(&mut self.stream, &self.waiting) {
                 Ok(written) => drop(self.waiting.drain(..written)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        match self.session.flush(&mut self.stream) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            done @ (Ok(()) | Err(_)) => done,
+        }
     }
 
     /// All whole frames that have arrived, and whether the connection has ended after them.
@@ -98,7 +115,7 @@ impl Socket {
         let mut room = [0; 16 * 1024];
         let mut total = 0;
         while total < READ_MOST {
-            match self.stream.read(&mut room) {
+            match self.session.read(&mut self.stream, &mut room) {
                 Ok(0) => return (frames, true),
                 Ok(count) => {
                     total += count;
@@ -109,8 +126,12 @@ impl Socket {
                 Err(_) => return (frames, true),
             }
             loop {
-                match take_frame(&mut self.read) {
-                    Ok(Some(frame)) => frames.push(frame),
+                let most = if self.greeted { FRAME_MOST } else { GREETING_MOST };
+                match take_frame(&mut self.read, most) {
+                    Ok(Some(frame)) => {
+                        self.greeted = true;
+                        frames.push(frame);
+                    }
                     Ok(None) => break,
                     Err(why) => {
                         tracing::debug!(why, "A link of the mesh is closed.");
@@ -119,6 +140,8 @@ impl Socket {
                 }
             }
         }
-        (frames, false)
+        // A handshake may have an answer by now.
+        let broken = self.flush().is_err();
+        (frames, broken)
     }
 }

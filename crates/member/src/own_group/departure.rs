@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::OwnGroup;
+use super::core::Core;
 use crate::Config;
 use crate::kafka::KafkaError;
 use tandem_facts::time::Mono;
-use tandem_neli::membership::GroupMember;
 
 /// Leaves the group of `config` for a member that is dead, by the id that the coordinator gave it
 /// ([`Assignment::member_id`](tandem_neli::Assignment::member_id)). The group then reassigns its
@@ -22,7 +22,8 @@ use tandem_neli::membership::GroupMember;
 pub fn leave_for(config: &Config, member_id: &str, within: Duration) -> Result<(), KafkaError> {
     let now = Mono::now();
     let mut group = OwnGroup::new(now, config)?;
-    group.core = GroupMember::departing(now, group.config.clone(), member_id.to_owned());
+    let (protocol, of) = (group.protocol, group.config.clone());
+    group.core = Core::departing(now, protocol, of, member_id.to_owned());
     group.leave(within);
     Ok(())
 }

@@ -134,18 +134,18 @@ impl Drop for Line {
 }
 
 /// The thread's side of a connection.
-struct Carrier {
-    address: Address,
-    socket: Arc<Socket>,
-    speaker: Arc<Speaker>,
-    security: Arc<Security>,
-    answers: Sender<Answer>,
+pub(super) struct Carrier {
+    pub(super) address: Address,
+    pub(super) socket: Arc<Socket>,
+    pub(super) speaker: Arc<Speaker>,
+    pub(super) security: Arc<Security>,
+    pub(super) answers: Sender<Answer>,
 }
 
 /// A connection that was made.
-struct Spoken {
-    stream: Stream,
-    versions: Versions,
+pub(super) struct Spoken {
+    pub(super) stream: Stream,
+    pub(super) versions: Versions,
     /// When to authenticate again.
     until: Option<Mono>,
 }
@@ -181,6 +181,11 @@ impl Carrier {
         }
     }
 
+    /// The text of a failure, without secrets.
+    pub(super) fn shown(&self, failure: Failure) -> String {
+        self.broken(failure).why
+    }
+
     fn broken(&self, failure: Failure) -> Broken {
         let failure = self.security.explain(failure);
         let Address { host, port } = &self.address;
@@ -213,7 +218,7 @@ impl Carrier {
     }
 
     /// Connects, asks what the broker speaks, and authenticates.
-    fn connect(&self) -> Result<Spoken, Failure> {
+    pub(super) fn connect(&self) -> Result<Spoken, Failure> {
         let socket = self.reach()?;
         socket.set_nodelay(true)?;
         // From here on closing the socket ends every wait, those of both handshakes as well.

@@ -5,18 +5,23 @@
 //! takes its partitions away after a session, and not only after `max.poll.interval.ms`. The
 //! threads here carry bytes and decide nothing.
 
+mod core;
 mod departure;
 mod errors;
+mod keeper;
 mod line;
 mod sasl;
 #[cfg(test)]
 mod scenes;
+#[cfg(all(test, feature = "tls"))]
+mod scenes_bearer;
 #[cfg(test)]
 #[cfg(feature = "tls")]
 mod scenes_tls;
 #[cfg(feature = "tls")]
 mod scram;
 mod security;
+mod settings;
 mod socket;
 mod stream;
 #[cfg(feature = "tls")]
@@ -24,28 +29,34 @@ mod tls;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use core::Core;
 pub use departure::leave_for;
 use errors::Errors;
+use keeper::Keeper;
 use line::{Address, Answer, Broken, Line};
 use security::Security;
+pub use settings::{GroupTerms, set_group_terms};
 use wire::Speaker;
 
 use crate::Config;
-use crate::kafka::KafkaError;
+use crate::kafka::{GroupProtocol, KafkaError};
 use tandem_facts::ids::PartitionId;
 use tandem_facts::observation::Mode;
 use tandem_facts::time::{Mono, Wall};
 use tandem_neli::Membership;
 use tandem_neli::membership::{
-    Assignors, GroupConfig, GroupEvent, GroupMember, Outgoing, Proof, Refusal, RequestId,
+    Assignor, Assignors, GroupConfig, GroupEvent, Outgoing, Proof, Refusal, RequestId,
 };
 
 /// The shortest time that other members wait for this one to join again; librdkafka's minimum, too.
 const REBALANCE_LEAST: Duration = Duration::from_secs(10);
+/// The shortest time between two looks at the fences of the group, as long as none are needed.
+const LEARNS_LEAST: Duration = Duration::from_secs(1);
 const BACKOFF: Duration = Duration::from_millis(20);
 const BACKOFF_MOST: Duration = Duration::from_millis(200);
 /// The interval between looks for an answer while the group rebalances or a proof is missing.
@@ -56,7 +67,10 @@ const REFUSED: Duration = Duration::from_secs(5);
 /// The membership of one member, and its connections to brokers.
 pub(crate) struct OwnGroup {
     config: GroupConfig,
-    core: GroupMember,
+    protocol: GroupProtocol,
+    /// What the id of this life begins with, where the member chooses its id.
+    name: String,
+    core: Core,
     speaker: Arc<Speaker>,
     security: Arc<Security>,
     bootstrap: Vec<Address>,
@@ -68,6 +82,7 @@ pub(crate) struct OwnGroup {
     /// When a refused member tries again.
     again: Option<Mono>,
     errors: Errors,
+    keeper: Keeper,
 }
 
 impl OwnGroup {
@@ -78,24 +93,20 @@ impl OwnGroup {
     /// not known.
     pub(crate) fn new(now: Mono, config: &Config) -> Result<Self, KafkaError> {
         let security = Security::of(&config.cluster, config.session)?;
-        let assignors = Assignors::parse(&config.assignor);
-        let assignors = assignors.ok_or_else(|| KafkaError::OwnMembership {
-            cluster: config.cluster.bootstrap.clone(),
-            what: format!("assignor: {}", config.assignor),
-            possible: "roundrobin, range or cooperative-sticky",
-        })?;
+        let assignors = assignors(config)?;
         let proves = config.mode.is_exclusive();
         let group = GroupConfig {
             group: config.consumer_group.clone(),
             topic: config.topic.clone(),
             width: config.width,
-            instance: None,
+            instance: config.instance.clone(),
             assignors,
             session: config.session,
             heartbeat: config.heartbeat,
             rebalance: config.session.max(REBALANCE_LEAST),
             renews_id: proves,
             commit: proves.then(|| config.threshold / 4),
+            learns: proves.then(|| config.session.max(LEARNS_LEAST)),
             wall_ms: Wall::now().0.saturating_sub_unsigned(now.0 / 1_000_000),
             // In the fast mode a member hears itself alone, and cannot know what it reaches.
             gives_way: (config.mode != Mode::Fast).then_some(config.threshold),
@@ -106,10 +117,19 @@ impl OwnGroup {
             seed: now.0,
         };
         let speaker = Speaker::new(config.life.to_string(), &group);
+        let speaker = match config.protocol {
+            GroupProtocol::Classic => speaker,
+            GroupProtocol::Consumer => speaker.wanting(config.assignor.clone()),
+        };
         let (to_answers, answers) = channel();
+        // Random without a package: each hasher begins elsewhere.
+        let random = RandomState::new().hash_one(&config.life);
+        let name = format!("{}-{random:016x}", config.life);
         Ok(Self {
-            core: GroupMember::new(now, group.clone()),
+            core: Core::new(now, config.protocol, group.clone(), name.clone()),
             config: group,
+            protocol: config.protocol,
+            name,
             speaker: Arc::new(speaker),
             security: Arc::new(security),
             bootstrap: Address::list(&config.cluster.bootstrap),
@@ -119,6 +139,7 @@ impl OwnGroup {
             to_answers,
             again: None,
             errors: Errors::default(),
+            keeper: Keeper::new(config.fences.as_deref(), &config.consumer_group),
         })
     }
 
@@ -127,7 +148,17 @@ impl OwnGroup {
         while let Ok(answer) = self.answers.try_recv() {
             self.take(answer);
         }
-        let events = self.advance(Mono::now()).into_iter();
+        let now = Mono::now();
+        if let Some((id, fences)) = self.keeper.poll(now) {
+            self.core.handle_fences(now, id, &fences);
+        }
+        let events = self.advance(now).into_iter();
+        if let Some((id, fences)) = self.core.poll_fences() {
+            self.keeper.keep(now, id, fences);
+        }
+        if let Some(fence) = self.core.poll_learned() {
+            self.keeper.learn(fence);
+        }
         let change = |event| match event {
             GroupEvent::Group(change) => Some(change),
             GroupEvent::Left | GroupEvent::Failed(_) | GroupEvent::GaveWay(_) => None,
@@ -155,6 +186,14 @@ impl OwnGroup {
         self.core.handle_curtailed(now);
     }
 
+    /// The ledger was set back. A member that proves its membership needs new fences: it joins
+    /// again. Another one has none.
+    pub(crate) fn set_back(&mut self) {
+        if self.config.commit.is_some() {
+            self.core.handle_set_back(Mono::now());
+        }
+    }
+
     /// The longest wait before the next [`turn`](Self::turn).
     pub(crate) fn patience(&self, now: Mono) -> Duration {
         let due = [self.core.poll_timeout(), self.again].into_iter().flatten().min();
@@ -164,7 +203,7 @@ impl OwnGroup {
 
     /// All that the member holds.
     pub(crate) fn held(&self) -> Vec<PartitionId> {
-        self.core.held().collect()
+        self.core.held()
     }
 
     /// How often a broker or the group has refused this member so far, and why it is refused now,
@@ -180,7 +219,8 @@ impl OwnGroup {
 
     /// A number for each partition that the member holds, above that of every earlier owner.
     pub(crate) fn fences(&self) -> BTreeMap<PartitionId, i64> {
-        self.core.held().filter_map(|held| Some((held, self.core.fence(held)?))).collect()
+        let held = self.core.held().into_iter();
+        held.filter_map(|held| Some((held, self.core.fence(held)?))).collect()
     }
 
     /// Gives back what the member holds; with the next turns it leaves the group.
@@ -234,7 +274,10 @@ impl OwnGroup {
         self.core.handle_timeout(now);
         if self.again.is_some_and(|again| again <= now) {
             self.again = None;
-            self.core = GroupMember::new(now, GroupConfig { seed: now.0, ..self.config.clone() });
+            let config = GroupConfig { seed: now.0, ..self.config.clone() };
+            // No id is ever used twice.
+            let name = format!("{}-{}", self.name, now.0);
+            self.core = Core::new(now, self.protocol, config, name);
         }
         let mut events = Vec::new();
         // A Join or Leave lets partitions go: the caller ends its claims first, and it leaves with
@@ -300,6 +343,25 @@ impl OwnGroup {
         let at = self.next.checked_rem(self.bootstrap.len()).unwrap_or(0);
         self.bootstrap.get(at).cloned().unwrap_or_default()
     }
+}
+
+/// The assignors of the classic protocol that the member offers. Those of the newer one are the
+/// brokers'.
+fn assignors(config: &Config) -> Result<Assignors, KafkaError> {
+    let (known, possible) = match config.protocol {
+        GroupProtocol::Classic => {
+            (Assignors::parse(&config.assignor), "roundrobin, range or cooperative-sticky")
+        }
+        GroupProtocol::Consumer => {
+            let known = ["uniform", "range"].contains(&config.assignor.as_str());
+            (known.then(|| Assignor::Range.into()), "uniform or range")
+        }
+    };
+    known.ok_or_else(|| KafkaError::OwnMembership {
+        cluster: config.cluster.bootstrap.clone(),
+        what: format!("assignor: {}", config.assignor),
+        possible,
+    })
 }
 
 fn gave_way(partitions: &[PartitionId]) {

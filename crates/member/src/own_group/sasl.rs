@@ -11,13 +11,17 @@ use kafka_protocol::protocol::StrBytes;
 
 use super::stream::{Failure, Stream};
 use super::wire::{Speaker, Versions};
-use crate::kafka::{Cluster, KafkaError, Mechanism, Trouble};
+use crate::kafka::{Bearer, Cluster, KafkaError, Mechanism};
+use tandem_host::error::chain;
 
 #[cfg(feature = "tls")]
 use super::scram::{Credentials, Scram};
 
 /// More rounds than any mechanism takes.
 const ROUNDS_MAX: usize = 8;
+
+/// Whose error the client has understood: the broker then says why it refuses (RFC 7628, 3.2.3).
+const UNDERSTOOD: u8 = 1;
 
 /// The user of a member. It holds a password, so it has no `Debug`.
 pub(super) struct Login {
@@ -26,8 +30,9 @@ pub(super) struct Login {
     plain: Vec<u8>,
     #[cfg(feature = "tls")]
     scram: std::sync::Arc<Credentials>,
-    /// The user in messages.
-    user: String,
+    /// Where the token is that OAUTHBEARER presents.
+    bearer: Option<Bearer>,
+    cluster: Cluster,
 }
 
 /// One authentication under way.
@@ -35,6 +40,11 @@ enum Exchange {
     Plain,
     #[cfg(feature = "tls")]
     Scram(Scram),
+    Bearer {
+        token: String,
+        /// What the broker has against it.
+        refusal: Option<String>,
+    },
 }
 
 impl Login {
@@ -42,7 +52,11 @@ impl Login {
     ///
     /// # Errors
     /// A secret cannot be read.
-    pub(super) fn of(cluster: &Cluster, mechanism: Mechanism) -> Result<Self, KafkaError> {
+    pub(super) fn of(
+        cluster: &Cluster,
+        mechanism: Mechanism,
+        bearer: Option<&Bearer>,
+    ) -> Result<Self, KafkaError> {
         let value = |key| cluster.value(key).map(Option::unwrap_or_default);
         let (username, password) = (value("sasl.username")?, value("sasl.password")?);
         Ok(Self {
@@ -50,7 +64,8 @@ impl Login {
             plain: format!("\0{username}\0{password}").into_bytes(),
             #[cfg(feature = "tls")]
             scram: Credentials::new(mechanism, username, password).into(),
-            user: cluster.user(),
+            bearer: bearer.cloned(),
+            cluster: cluster.clone(),
         })
     }
 
@@ -136,6 +151,11 @@ impl Login {
             Mechanism::ScramSha256 | Mechanism::ScramSha512 => {
                 Err(self.refused("this build has no SCRAM"))
             }
+            Mechanism::OauthBearer => {
+                let bearer = self.bearer.as_ref().ok_or_else(|| self.refused("it has no place"))?;
+                let token = bearer.read().map_err(|why| self.refused(&chain(&why)))?;
+                Ok(Exchange::Bearer { token, refusal: None })
+            }
         }
     }
 
@@ -150,10 +170,22 @@ impl Login {
             Exchange::Plain => Ok(None),
             #[cfg(feature = "tls")]
             Exchange::Scram(scram) => scram.step(challenge).map_err(|why| self.refused(&why)),
+            Exchange::Bearer { token, refusal } => match (challenge, &refusal) {
+                (None, _) => Ok(Some(format!("n,,\u{1}auth=Bearer {token}\u{1}\u{1}").into())),
+                (Some([]), None) => Ok(None),
+                (Some(why), None) => {
+                    *refusal = Some(String::from_utf8_lossy(why).into_owned());
+                    Ok(Some(vec![UNDERSTOOD]))
+                }
+                // A broker that goes on has refused it all the same.
+                (Some(_), Some(refusal)) => Err(self.refused(refusal)),
+            },
         }
     }
 
     fn refused(&self, reason: &str) -> Failure {
-        Failure::Refused(Trouble::Login { user: self.user.clone(), reason: reason.to_owned() })
+        let bearer = self.bearer.as_ref();
+        let reason = bearer.map_or_else(|| reason.to_owned(), |it| it.explained(reason));
+        Failure::Refused(self.cluster.turned_away(reason))
     }
 }

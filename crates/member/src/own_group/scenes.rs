@@ -25,10 +25,20 @@ use tandem_neli::membership::{Assignors, GroupConfig, Request, RequestId, Respon
 
 pub(super) const SOON: Duration = Duration::from_secs(20);
 
+/// How long a session lasts that is to end. The member uses four fifths of it, and a host that
+/// stops the test for a second and more must not end it before the first request.
+pub(super) const BRIEF_MS: i64 = 3_000;
+
+/// Waits for longer than that: the next request finds the session over.
+pub(super) fn outlast_the_session() {
+    std::thread::sleep(Duration::from_millis(3_100));
+}
+
 /// What a broker of a scene has received, in order.
 pub(super) type Seen = Arc<Mutex<Vec<ApiKey>>>;
 
-/// Answers requests; the user is `m` with the password `open sesame`, and its session lasts this.
+/// Answers requests; the user is `m` with the password `open sesame`, or a token that begins with
+/// `good`, and its session lasts this.
 pub(super) fn serve(mut stream: impl Read + Write, seen: &Seen, session_ms: i64) -> Option<()> {
     loop {
         let mut length = [0; 4];
@@ -52,6 +62,9 @@ pub(super) fn serve(mut stream: impl Read + Write, seen: &Seen, session_ms: i64)
     }
 }
 
+/// What it has against a token (RFC 7628, 3.2.2).
+pub(super) const REFUSAL: &str = "{\"status\":\"invalid_token\"}";
+
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is asked")]
 fn answer(request: &RequestKind, session_ms: i64) -> ResponseKind {
     match request {
@@ -63,16 +76,23 @@ fn answer(request: &RequestKind, session_ms: i64) -> ResponseKind {
             ResponseKind::ApiVersions(versions)
         }
         RequestKind::SaslHandshake(it) => {
-            let known = it.mechanism.as_str() == "PLAIN";
-            let mechanisms = vec![StrBytes::from_static_str("PLAIN")];
+            let mechanisms = ["PLAIN", "OAUTHBEARER"].map(StrBytes::from_static_str).to_vec();
+            let known = mechanisms.contains(&it.mechanism);
             let answer = SaslHandshakeResponse::default().with_mechanisms(mechanisms);
             ResponseKind::SaslHandshake(answer.with_error_code(if known { 0 } else { 33 }))
         }
         RequestKind::SaslAuthenticate(it) => {
             let answer = SaslAuthenticateResponse::default();
             let given = String::from_utf8_lossy(&it.auth_bytes).into_owned();
-            ResponseKind::SaslAuthenticate(if given == "\0m\0open sesame" {
+            let is_token =
+                given.starts_with("n,,\u{1}auth=Bearer ") && given.ends_with("\u{1}\u{1}");
+            let is_good = is_token && given.contains(" good");
+            ResponseKind::SaslAuthenticate(if given == "\0m\0open sesame" || is_good {
                 answer.with_session_lifetime_ms(session_ms)
+            } else if is_token {
+                answer.with_auth_bytes(REFUSAL.into())
+            } else if given == "\u{1}" {
+                answer.with_error_code(58).with_error_message(Some(REFUSAL.into()))
             } else {
                 let message = format!("not {given}\u{1b}[31m");
                 answer.with_error_code(58).with_error_message(Some(message.into()))
@@ -91,7 +111,7 @@ fn answer(request: &RequestKind, session_ms: i64) -> ResponseKind {
 pub(super) struct Scene {
     line: Line,
     answers: Receiver<Answer>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Scene {
@@ -120,6 +140,7 @@ impl Scene {
             rebalance: Duration::from_secs(10),
             renews_id: false,
             commit: None,
+            learns: None,
             wall_ms: 0,
             gives_way: None,
             hold: Duration::ZERO,
@@ -131,7 +152,12 @@ impl Scene {
         let (to_answers, answers) = channel();
         let address = Address { host: "127.0.0.1".to_owned(), port };
         let line = Line::open(address, speaker, Arc::new(security), to_answers);
-        Self { line, answers, _folder: folder }
+        Self { line, answers, folder }
+    }
+
+    /// Another value of a secret.
+    pub(super) fn rewrite(&self, key: &str, value: &str) {
+        std::fs::write(self.folder.path().join(key), value).unwrap();
     }
 
     /// Finds the coordinator; the error is why that failed, and whether one side refuses the other.
@@ -151,7 +177,7 @@ impl Scene {
 }
 
 /// A broker that speaks plain text, for one connection.
-fn plain(session_ms: i64) -> (u16, Seen) {
+pub(super) fn plain(session_ms: i64) -> (u16, Seen) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let seen = Seen::default();
@@ -162,7 +188,7 @@ fn plain(session_ms: i64) -> (u16, Seen) {
 
 const PLAIN: [(&str, &str); 3] =
     [("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanism", "PLAIN"), ("sasl.username", "m")];
-const LOGIN: [ApiKey; 2] = [ApiKey::SaslHandshake, ApiKey::SaslAuthenticate];
+pub(super) const LOGIN: [ApiKey; 2] = [ApiKey::SaslHandshake, ApiKey::SaslAuthenticate];
 
 #[test]
 fn a_user_authenticates_before_the_first_request_and_not_again() {
@@ -177,11 +203,10 @@ fn a_user_authenticates_before_the_first_request_and_not_again() {
 
 #[test]
 fn a_session_that_ends_is_renewed_on_the_same_connection() {
-    let (port, seen) = plain(100);
+    let (port, seen) = plain(BRIEF_MS);
     let mut scene = Scene::of(port, &PLAIN, &[("sasl.password", "open sesame")]);
     scene.find().unwrap();
-    // Longer than the session: the next request finds it over.
-    std::thread::sleep(Duration::from_millis(120));
+    outlast_the_session();
     scene.find().unwrap();
     let find = [ApiKey::FindCoordinator];
     let expected = [&[ApiKey::ApiVersions][..], &LOGIN, &find, &LOGIN, &find].concat();

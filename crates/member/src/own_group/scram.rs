@@ -44,7 +44,9 @@ impl Credentials {
         }
         let digest = match self.mechanism {
             Mechanism::ScramSha256 => MessageDigest::sha256(),
-            Mechanism::ScramSha512 | Mechanism::Plain => MessageDigest::sha512(),
+            Mechanism::ScramSha512 | Mechanism::Plain | Mechanism::OauthBearer => {
+                MessageDigest::sha512()
+            }
         };
         let mut password = vec![0; digest.size()];
         let count = usize::try_from(iterations).unwrap_or(usize::MAX);

@@ -14,7 +14,7 @@ use super::tls::Tls;
 const HANDSHAKES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
 
 /// What every connection of a member to its cluster goes through. Secrets are read once, when the
-/// member starts, as librdkafka's are.
+/// member starts, as librdkafka's are; a token is read whenever it is presented.
 pub(super) struct Security {
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
@@ -40,13 +40,15 @@ impl Security {
         let security = cluster.access.security().map_err(unfit)?;
         cluster.fits_build(cfg!(feature = "tls"))?;
         let [least, most] = HANDSHAKES;
+        let redaction = cluster.redaction()?;
+        let login = |mechanism| Login::of(cluster, mechanism, redaction.bearer());
         let is_plain = !security.tls && security.sasl.is_none();
         Ok(Self {
             #[cfg(feature = "tls")]
             tls: security.tls.then(|| Tls::of(cluster)).transpose()?,
-            login: security.sasl.map(|mechanism| Login::of(cluster, mechanism)).transpose()?,
+            login: security.sasl.map(login).transpose()?,
             handshakes: if is_plain { Duration::ZERO } else { session.clamp(least, most) },
-            redaction: cluster.redaction()?,
+            redaction,
         })
     }
 

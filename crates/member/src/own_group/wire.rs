@@ -1,34 +1,31 @@
 //! The requests of a group member, as bytes and back.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod answers;
+mod consumer;
+mod fences;
+
+use std::collections::BTreeMap;
+use std::sync::Once;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
 use kafka_protocol::messages::leave_group_request::MemberIdentity;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
-use kafka_protocol::messages::offset_commit_request::{
-    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
-};
-use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestTopic;
-use kafka_protocol::messages::offset_fetch_response::OffsetFetchResponsePartition;
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest,
-    JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, MetadataRequest, MetadataResponse,
-    OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse,
-    RequestHeader, RequestKind, ResponseHeader, ResponseKind, SyncGroupRequest,
+    LeaveGroupRequest, MetadataRequest, OffsetCommitRequest, OffsetFetchRequest, RequestHeader,
+    RequestKind, ResponseHeader, ResponseKind, SyncGroupRequest,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
-use tandem_facts::ids::PartitionId;
-use tandem_neli::membership::{
-    Broker, GroupConfig, Join, Joined, JoinedMember, Refusal, Request, Response, Sync,
-};
+use tandem_facts::ids::{ConsumerGroup, PartitionId};
+use tandem_neli::membership::{Broker, GroupConfig, Join, Refusal, Request, Response, Sync};
+
+use answers::{departed, joined, led};
+pub(super) use consumer::{GROUP, SESSION};
 
 /// The type of every consumer's group.
 const CONSUMER: &str = "consumer";
-/// The offset that clients of Kafka take for none.
-const NO_OFFSET: i64 = -1;
-
 /// The oldest and the newest version of a request that is spoken here: below, a new member's first
 /// Join would not be answered with an id, and a commit would have a retention; above,
 /// FindCoordinator names several groups, and a commit names its topic by id.
@@ -39,15 +36,17 @@ const fn spoken(key: ApiKey) -> Option<(i16, i16)> {
         ApiKey::FindCoordinator => Some((1, 3)),
         ApiKey::JoinGroup => Some((4, 9)),
         ApiKey::SyncGroup | ApiKey::LeaveGroup => Some((1, 5)),
-        ApiKey::Heartbeat => Some((1, 4)),
-        // Version 0 of the first goes on without the frames of the second.
-        ApiKey::SaslHandshake => Some((1, 1)),
+        ApiKey::Heartbeat | ApiKey::DescribeConfigs => Some((1, 4)),
+        // Version 0 of the first goes on without the frames of SaslAuthenticate; in that of the
+        // second the coordinator chooses the member's id.
+        ApiKey::SaslHandshake | ApiKey::ConsumerGroupHeartbeat => Some((1, 1)),
         ApiKey::SaslAuthenticate => Some((0, 2)),
         ApiKey::OffsetCommit => Some((5, 9)),
         // From version 8 on it names several groups.
         ApiKey::OffsetFetch => Some((2, 7)),
         // Below, a broker may create the topic.
         ApiKey::Metadata => Some((4, 8)),
+        ApiKey::IncrementalAlterConfigs | ApiKey::ConsumerGroupDescribe => Some((0, 1)),
         _ => None,
     }
 }
@@ -98,9 +97,32 @@ pub(super) struct Speaker {
     instance: Option<StrBytes>,
     session_ms: i32,
     rebalance_ms: i32,
+    /// The assignor of the brokers that the member wants.
+    assignor: Option<StrBytes>,
+    /// Whether the log says that the group forgets fences with the ledger.
+    forgetful: Once,
 }
 
 impl Speaker {
+    /// One that asks for the settings of a group alone.
+    pub(super) fn of_group(client_id: String, group: &ConsumerGroup) -> Self {
+        Self {
+            client_id: text(client_id),
+            group: text(group.to_string()),
+            topic: StrBytes::default(),
+            instance: None,
+            session_ms: 0,
+            rebalance_ms: 0,
+            assignor: None,
+            forgetful: Once::new(),
+        }
+    }
+
+    /// One for members of the newer protocol, which want this assignor.
+    pub(super) fn wanting(self, assignor: String) -> Self {
+        Self { assignor: Some(text(assignor)), ..self }
+    }
+
     pub(super) fn new(client_id: String, group: &GroupConfig) -> Self {
         let ms = |span: std::time::Duration| i32::try_from(span.as_millis()).unwrap_or(i32::MAX);
         Self {
@@ -110,6 +132,8 @@ impl Speaker {
             instance: group.instance.clone().map(text),
             session_ms: ms(group.session),
             rebalance_ms: ms(group.rebalance),
+            assignor: None,
+            forgetful: Once::new(),
         }
     }
 
@@ -134,6 +158,9 @@ impl Speaker {
             Request::Commit { .. } => ApiKey::OffsetCommit,
             Request::Leaders { .. } => ApiKey::Metadata,
             Request::Leave { .. } => ApiKey::LeaveGroup,
+            Request::Beat(_) => ApiKey::ConsumerGroupHeartbeat,
+            Request::Session => ApiKey::DescribeConfigs,
+            Request::Members => ApiKey::ConsumerGroupDescribe,
         };
         let version = versions.common(key)?;
         self.encoded(key, version, &self.body(request, version))
@@ -186,7 +213,7 @@ impl Speaker {
             Request::Offsets { partitions, .. } => RequestKind::OffsetFetch(
                 OffsetFetchRequest::default()
                     .with_group_id(group())
-                    .with_topics(Some(vec![self.asked(partitions)])),
+                    .with_topics(Some(self.asked(partitions))),
             ),
             Request::Commit { member_id, generation, offsets } => RequestKind::OffsetCommit(
                 OffsetCommitRequest::default()
@@ -194,7 +221,7 @@ impl Speaker {
                     .with_member_id(text(member_id.clone()))
                     .with_generation_id_or_member_epoch(*generation)
                     .with_group_instance_id(self.instance.clone().filter(|_| version >= 7))
-                    .with_topics(vec![self.committed(offsets)]),
+                    .with_topics(self.committed(offsets)),
             ),
             Request::Leaders { .. } => {
                 let topic = MetadataRequestTopic::default();
@@ -202,6 +229,9 @@ impl Speaker {
                 let metadata = MetadataRequest::default().with_topics(Some(vec![topic]));
                 RequestKind::Metadata(metadata.with_allow_auto_topic_creation(false))
             }
+            Request::Beat(beat) => RequestKind::ConsumerGroupHeartbeat(self.beat(beat)),
+            Request::Session => RequestKind::DescribeConfigs(self.session()),
+            Request::Members => RequestKind::ConsumerGroupDescribe(self.members()),
             Request::Leave { member_id } if version >= 3 => {
                 let member = MemberIdentity::default()
                     .with_member_id(text(member_id.clone()))
@@ -215,24 +245,6 @@ impl Speaker {
                     .with_member_id(text(member_id.clone())),
             ),
         }
-    }
-
-    fn asked(&self, partitions: &[PartitionId]) -> OffsetFetchRequestTopic {
-        OffsetFetchRequestTopic::default()
-            .with_name(self.topic.clone().into())
-            .with_partition_indexes(partitions.iter().copied().map(index).collect())
-    }
-
-    fn committed(&self, offsets: &[(PartitionId, i64)]) -> OffsetCommitRequestTopic {
-        let partition = |(partition, offset): &(PartitionId, i64)| {
-            OffsetCommitRequestPartition::default()
-                .with_partition_index(index(*partition))
-                .with_committed_offset(*offset)
-                .with_committed_metadata(Some(StrBytes::default()))
-        };
-        OffsetCommitRequestTopic::default()
-            .with_name(self.topic.clone().into())
-            .with_partitions(offsets.iter().map(partition).collect())
     }
 
     fn join(&self, join: &Join, version: i16) -> JoinGroupRequest {
@@ -285,10 +297,13 @@ impl Speaker {
                 refused(it.error_code).unwrap_or_else(|| Response::Synced(it.assignment.to_vec())),
             ),
             ResponseKind::Heartbeat(it) => Some(refused(it.error_code).unwrap_or(Response::Done)),
-            ResponseKind::OffsetFetch(it) => offsets(&it),
-            ResponseKind::OffsetCommit(it) => committed(&it),
+            ResponseKind::OffsetFetch(it) => self.offsets(&it),
+            ResponseKind::OffsetCommit(it) => self.acknowledged(&it),
             ResponseKind::Metadata(it) => Some(led(&it)),
             ResponseKind::LeaveGroup(it) => Some(departed(&it)),
+            ResponseKind::ConsumerGroupHeartbeat(it) => Some(consumer::beaten(it)),
+            ResponseKind::DescribeConfigs(it) => consumer::session(&it),
+            ResponseKind::ConsumerGroupDescribe(it) => consumer::members(&it),
             _ => None,
         }
     }
@@ -299,67 +314,9 @@ fn refused(code: i16) -> Option<Response> {
     Some(Response::Refused { refusal, member_id: None })
 }
 
-fn joined(it: JoinGroupResponse) -> Response {
-    if let Some(refusal) = Refusal::from_code(it.error_code) {
-        return Response::Refused { refusal, member_id: Some(it.member_id.to_string()) };
-    }
-    let members = it.members.into_iter().map(|member| JoinedMember {
-        member_id: member.member_id.to_string(),
-        instance_id: member.group_instance_id.map(|id| id.to_string()),
-        metadata: member.metadata.to_vec(),
-    });
-    Response::Joined(Joined {
-        member_id: it.member_id.to_string(),
-        generation: it.generation_id,
-        protocol: it.protocol_name.unwrap_or_default().to_string(),
-        leader: it.leader.to_string(),
-        skip_assignment: it.skip_assignment,
-        members: members.collect(),
-    })
-}
-
-/// The first refusal, or the offsets that there are.
-fn offsets(it: &OffsetFetchResponse) -> Option<Response> {
-    let partitions = &it.topics.first()?.partitions;
-    let codes = std::iter::once(it.error_code).chain(partitions.iter().map(|it| it.error_code));
-    if let Some(refusal) = codes.map(refused).find(Option::is_some) {
-        return refusal;
-    }
-    let set = partitions.iter().filter(|it| it.committed_offset > NO_OFFSET);
-    let pair = |it: &OffsetFetchResponsePartition| {
-        Some((PartitionId(u32::try_from(it.partition_index).ok()?), it.committed_offset))
-    };
-    Some(Response::Offsets(set.filter_map(pair).collect()))
-}
-
-/// The first refusal of a partition; none if all are missing.
-fn committed(it: &OffsetCommitResponse) -> Option<Response> {
-    let partitions = &it.topics.first()?.partitions;
-    partitions.first()?;
-    let refusal = partitions.iter().find_map(|partition| refused(partition.error_code));
-    Some(refusal.unwrap_or(Response::Done))
-}
-
-/// The partitions that have leaders; none of a topic that the broker does not know.
-fn led(it: &MetadataResponse) -> Response {
-    let partitions = it.topics.iter().flat_map(|topic| &topic.partitions);
-    let led = partitions.filter(|it| it.leader_id.0 >= 0);
-    let led = led.filter_map(|it| u32::try_from(it.partition_index).ok());
-    Response::Leaders(led.map(PartitionId).collect::<BTreeSet<_>>())
-}
-
 /// The number of a partition on the wire.
 fn index(partition: PartitionId) -> i32 {
     i32::try_from(partition.0).unwrap_or(i32::MAX)
-}
-
-/// From version 3 on each member has an error of its own.
-fn departed(it: &LeaveGroupResponse) -> Response {
-    let code = match it.members.first() {
-        Some(member) if it.error_code == 0 => member.error_code,
-        Some(_) | None => it.error_code,
-    };
-    refused(code).unwrap_or(Response::Done)
 }
 
 fn decode(key: ApiKey, version: i16, answer: Vec<u8>) -> Option<ResponseKind> {

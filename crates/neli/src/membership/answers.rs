@@ -220,6 +220,9 @@ impl GroupMember {
             | Response::Synced(_)
             | Response::Offsets(_)
             | Response::Leaders(_)
+            | Response::Beaten(_)
+            | Response::Session(_)
+            | Response::Members(_)
             | Response::Done
             | Response::Refused { .. } => return,
         };

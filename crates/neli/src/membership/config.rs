@@ -37,8 +37,11 @@ pub struct GroupConfig {
     ///
     /// [`GroupMember::fence`]: super::GroupMember::fence
     pub commit: Option<Duration>,
+    /// How often the member reads the fences of all partitions, if it commits; none if only when it
+    /// is given some. So each host knows of the last epoch when the brokers lose it.
+    pub learns: Option<Duration>,
     /// The wall clock at the zero of the monotonic one, in milliseconds since 1970-01-01 UTC. Only
-    /// fences depend on it, and only where the group has forgotten the last ones.
+    /// the first fence of an epoch depends on it.
     pub wall_ms: i64,
     /// A member that hears nothing on a partition which it holds for so long, and whose
     /// coordinator names a leader for it, lets another member have the partition. The caller

@@ -44,7 +44,10 @@ impl Kind {
             Request::Heartbeat { generation, .. } => Self::Heartbeat { generation: *generation },
             Request::Offsets { generation, .. } => Self::Offsets { generation: *generation },
             Request::Commit { generation, .. } => Self::Commit { generation: *generation },
-            Request::Leaders { .. } => Self::Leaders,
+            // The last three are of the newer protocol: no member of this kind sends them.
+            Request::Leaders { .. } | Request::Beat(_) | Request::Session | Request::Members => {
+                Self::Leaders
+            }
             Request::Leave { .. } => Self::Leave,
         }
     }

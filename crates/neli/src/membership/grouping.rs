@@ -61,6 +61,16 @@ impl GroupMember {
         }
     }
 
+    /// The ledger was set back ([`Neli::handle_offset`](crate::Neli::handle_offset)): the member
+    /// gives back what it holds, and joins again.
+    pub fn handle_set_back(&mut self, now: Mono) {
+        self.handle_timeout(now);
+        if self.is_stable() {
+            self.revoke_all(now);
+            self.rejoin(now, now);
+        }
+    }
+
     /// Programs have been able to see since `now` that their claims end sooner: a promise that one
     /// was given before then has passed after [`GroupConfig::hold`](super::GroupConfig::hold).
     pub fn handle_curtailed(&mut self, now: Mono) {
@@ -146,6 +156,7 @@ impl GroupMember {
         self.previous = Some(Previous { generation, partitions: given });
         self.phase = Phase::Stable { since: now };
         self.fences = Fences::Unread;
+        self.learn_due = self.config.learns.map(|_| now);
         self.hurry(now);
         if gave_back {
             // Cooperative: what was given back can be given away in the next generation.

@@ -31,6 +31,8 @@ mod answers;
 mod assign;
 mod backoff;
 mod config;
+mod consumer;
+mod epochs;
 mod fences;
 mod flight;
 mod grouping;
@@ -46,11 +48,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub use assign::{Assignor, Candidate, Shares};
 use backoff::Backoff;
 pub use config::{Assignors, GroupConfig};
+pub use consumer::{ConsumerConfig, ConsumerMember};
+use epochs::Known;
+pub use epochs::{COUNT_BITS, epoch, fences_above};
+pub use fences::ByPartition;
 use fences::Fences;
 use flight::Flight;
 pub use refusal::Refusal;
 pub use request::{
-    Broker, Join, Joined, JoinedMember, Outgoing, Request, RequestId, Response, Sync,
+    Beat, Beaten, Broker, Join, Joined, JoinedMember, Outgoing, Request, RequestId, Response,
+    Share, Sync, TopicPartition,
 };
 pub use subscription::{
     Partitions, StickyData, Subscription, decode_assignment, encode_assignment, heeds_unreachable,
@@ -151,6 +158,11 @@ pub struct GroupMember {
     /// `A`.
     committed: Option<Mono>,
     fences: Fences,
+    known: Known,
+    /// When to read the fences of the group again.
+    learn_due: Option<Mono>,
+    /// Whether the host keeps fences.
+    keeps_fences: bool,
     silences: Silences,
     /// How many refusals in a row said nothing that is known.
     obscure: u32,
@@ -187,6 +199,9 @@ impl GroupMember {
             beaten: None,
             committed: None,
             fences: Fences::default(),
+            known: Known::default(),
+            learn_due: None,
+            keeps_fences: false,
             silences: Silences::default(),
             obscure: 0,
             events: VecDeque::new(),
@@ -252,10 +267,12 @@ impl GroupMember {
         Some(Proof { generation, since })
     }
 
-    /// Whether the next answer decides what the member holds or can prove.
+    /// Whether the next answer, of a broker or of the host, decides what the member holds or can
+    /// prove.
     #[must_use]
     pub const fn awaits_answers(&self) -> bool {
-        let waits = self.waiting.is_some() || self.prompt.is_some();
+        let answers = self.waiting.is_some() || self.prompt.is_some();
+        let waits = answers || self.waits_for_host();
         waits && (!self.is_stable() || self.config.commit.is_some())
     }
 

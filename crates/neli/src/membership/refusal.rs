@@ -37,12 +37,24 @@ pub enum Refusal {
     UnsupportedVersion,
     /// 42: the request makes no sense to the broker.
     InvalidRequest,
+    /// 69: there is no such group, or it is one of the other protocol.
+    GroupIdNotFound,
     /// 79: join again with the member id that comes with the answer (KIP-394).
     MemberIdRequired,
     /// 81: the group is full.
     GroupMaxSizeReached,
     /// 82: another process holds the instance id now (KIP-345).
     FencedInstanceId,
+    /// 110: the member is not at the epoch that the coordinator knows (KIP-848).
+    FencedMemberEpoch,
+    /// 111: another member holds the instance id, and has not left for a while (KIP-848).
+    UnreleasedInstanceId,
+    /// 112: the brokers have no such assignor (KIP-848).
+    UnsupportedAssignor,
+    /// 113: the member has a newer epoch (KIP-848).
+    StaleMemberEpoch,
+    /// No code: a fence of the group is the highest number that there is.
+    NoHigherFence,
     /// Any other code.
     Other(i16),
 }
@@ -65,7 +77,7 @@ pub(super) enum Remedy {
 }
 
 /// Every code with its name.
-const KNOWN: [(Refusal, i16, &str); 19] = [
+const KNOWN: [(Refusal, i16, &str); 24] = [
     (Refusal::UnknownServerError, -1, "UNKNOWN_SERVER_ERROR"),
     (Refusal::RequestTimedOut, 7, "REQUEST_TIMED_OUT"),
     (Refusal::CoordinatorLoadInProgress, 14, "COORDINATOR_LOAD_IN_PROGRESS"),
@@ -82,9 +94,14 @@ const KNOWN: [(Refusal, i16, &str); 19] = [
     (Refusal::ClusterAuthorizationFailed, 31, "CLUSTER_AUTHORIZATION_FAILED"),
     (Refusal::UnsupportedVersion, 35, "UNSUPPORTED_VERSION"),
     (Refusal::InvalidRequest, 42, "INVALID_REQUEST"),
+    (Refusal::GroupIdNotFound, 69, "GROUP_ID_NOT_FOUND"),
     (Refusal::MemberIdRequired, 79, "MEMBER_ID_REQUIRED"),
     (Refusal::GroupMaxSizeReached, 81, "GROUP_MAX_SIZE_REACHED"),
     (Refusal::FencedInstanceId, 82, "FENCED_INSTANCE_ID"),
+    (Refusal::FencedMemberEpoch, 110, "FENCED_MEMBER_EPOCH"),
+    (Refusal::UnreleasedInstanceId, 111, "UNRELEASED_INSTANCE_ID"),
+    (Refusal::UnsupportedAssignor, 112, "UNSUPPORTED_ASSIGNOR"),
+    (Refusal::StaleMemberEpoch, 113, "STALE_MEMBER_EPOCH"),
 ];
 
 impl Refusal {
@@ -113,10 +130,13 @@ impl Refusal {
             Self::UnknownServerError
             | Self::RequestTimedOut
             | Self::CoordinatorLoadInProgress
+            | Self::GroupIdNotFound
+            | Self::UnreleasedInstanceId
+            | Self::StaleMemberEpoch
             | Self::Other(_) => Remedy::Retry,
             Self::CoordinatorNotAvailable | Self::NotCoordinator => Remedy::Find,
             Self::IllegalGeneration | Self::RebalanceInProgress => Remedy::Rejoin,
-            Self::UnknownMemberId => Remedy::Restart,
+            Self::UnknownMemberId | Self::FencedMemberEpoch => Remedy::Restart,
             Self::MemberIdRequired => Remedy::TakeId,
             Self::InconsistentGroupProtocol
             | Self::InvalidGroupId
@@ -127,13 +147,15 @@ impl Refusal {
             | Self::UnsupportedVersion
             | Self::InvalidRequest
             | Self::GroupMaxSizeReached
+            | Self::UnsupportedAssignor
+            | Self::NoHigherFence
             | Self::FencedInstanceId => Remedy::Fail,
         }
     }
 
     /// Whether it is unknown if a retry helps; a member then retries only a few times.
     pub(super) const fn is_obscure(self) -> bool {
-        matches!(self, Self::UnknownServerError | Self::Other(_))
+        matches!(self, Self::UnknownServerError | Self::GroupIdNotFound | Self::Other(_))
     }
 
     /// Whether the coordinator may still count a member in that gives up over this.
@@ -152,6 +174,10 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match KNOWN.iter().find(|(refusal, ..)| refusal == self) {
             Some((_, code, name)) => write!(f, "{name} ({code})"),
+            None if *self == Self::NoHigherFence => f.write_str(
+                "no fence is left, for a committed offset of the group is the highest number that \
+                 there is: delete the offsets of the group, and lower the stores' fences",
+            ),
             None => write!(f, "error {}", self.code()),
         }
     }

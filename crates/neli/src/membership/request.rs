@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use std::time::Duration;
+
 use super::Refusal;
 use tandem_facts::ids::PartitionId;
 
@@ -55,8 +57,8 @@ pub enum Request {
         /// Its generation; -1 where it has none.
         generation: i32,
     },
-    /// OffsetCommit of "no offset", -1, for one partition: clients that share the group read it as
-    /// if there were none.
+    /// OffsetCommit of [fences](super::GroupMember::fence). The caller commits each of them in a
+    /// second place as well, which outlives the topic.
     Commit {
         /// The member that holds the partitions.
         member_id: String,
@@ -65,7 +67,7 @@ pub enum Request {
         /// The partitions and their offsets.
         offsets: Vec<(PartitionId, i64)>,
     },
-    /// OffsetFetch.
+    /// OffsetFetch, of both places.
     Offsets {
         /// The member that holds the partitions. It is not part of the request.
         member_id: String,
@@ -84,6 +86,12 @@ pub enum Request {
         /// The member that goes.
         member_id: String,
     },
+    /// ConsumerGroupHeartbeat, in a version in which the member chooses its id (1 or later).
+    Beat(Beat),
+    /// DescribeConfigs of the group: how long is its session?
+    Session,
+    /// ConsumerGroupDescribe: how many members has the group?
+    Members,
 }
 
 impl Request {
@@ -118,6 +126,43 @@ pub struct Sync {
     pub assignments: Vec<(String, Vec<u8>)>,
 }
 
+/// A partition of a topic that has this id (KIP-516): a topic of the same name that follows has
+/// another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicPartition {
+    /// The id of the topic.
+    pub topic: u128,
+    /// The partition.
+    pub partition: PartitionId,
+}
+
+/// What a member of the newer protocol holds or may hold.
+pub type Share = BTreeSet<TopicPartition>;
+
+/// A ConsumerGroupHeartbeat request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Beat {
+    /// The member.
+    pub member_id: String,
+    /// Its epoch: 0 to join, -1 to leave, -2 to leave for a while.
+    pub epoch: i32,
+    /// Whether it names all that the member wants, so that the answer names all that it may hold.
+    pub whole: bool,
+    /// What it names of what the member holds; none if that has not changed.
+    pub owned: Option<Vec<TopicPartition>>,
+}
+
+/// The answer to a heartbeat of the newer protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Beaten {
+    /// The epoch of the member from now on.
+    pub epoch: i32,
+    /// How soon the broker wants the next one.
+    pub interval: Duration,
+    /// What the member may hold; none if that has not changed.
+    pub assignment: Option<Share>,
+}
+
 /// What a broker answers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Response {
@@ -127,10 +172,17 @@ pub enum Response {
     Joined(Joined),
     /// To SyncGroup: the encoded share.
     Synced(Vec<u8>),
-    /// To OffsetFetch: the committed offsets; a partition without one has no entry.
+    /// To OffsetFetch: the higher committed offset of both places; a partition without one has no
+    /// entry.
     Offsets(BTreeMap<PartitionId, i64>),
     /// To Metadata: the partitions that have leaders.
     Leaders(BTreeSet<PartitionId>),
+    /// To ConsumerGroupHeartbeat.
+    Beaten(Beaten),
+    /// To DescribeConfigs of the group.
+    Session(Duration),
+    /// To ConsumerGroupDescribe.
+    Members(usize),
     /// To Heartbeat, OffsetCommit and LeaveGroup.
     Done,
     /// To any of them.

@@ -82,15 +82,15 @@ impl GroupMember {
             Some(self.due.max(self.promised))
         } else {
             self.confirmed_member()?;
-            let others = [self.next_commit_due(), self.next_leaders_due()];
+            let others = [self.next_commit_due(), self.next_leaders_due(), self.next_learn_due()];
             others.into_iter().flatten().chain([self.beat_due]).min()
         }
     }
 
-    /// When to commit next, while there is anything to prove.
+    /// When to commit next, while there is anything to prove, and nothing for the host to keep.
     fn next_commit_due(&self) -> Option<Mono> {
         let wanted = self.config.commit.is_some() && self.is_stable() && !self.held.is_empty();
-        wanted.then_some(self.commit_due)
+        (wanted && !self.waits_for_host()).then_some(self.commit_due)
     }
 
     fn next_prompt(&mut self, now: Mono) -> Option<Request> {
@@ -109,16 +109,16 @@ impl GroupMember {
             return Some(Request::Leaders { partitions: self.ask_leaders(now) });
         }
         let generation = self.generation.unwrap_or(-1);
+        if self.next_learn_due().is_some_and(|due| due <= now) && now < first {
+            return Some(self.offsets(now, member_id, generation));
+        }
         let commits = self.next_commit_due().is_some_and(|due| due < self.beat_due);
         match self.config.commit.filter(|_| commits) {
             Some(interval) => {
                 self.commit_due = now + interval;
                 Some(match self.to_commit() {
                     Some(offsets) => Request::Commit { member_id, generation, offsets },
-                    None => {
-                        let partitions = self.held.iter().copied().collect();
-                        Request::Offsets { member_id, generation, partitions }
-                    }
+                    None => self.offsets(now, member_id, generation),
                 })
             }
             None => {
@@ -167,9 +167,16 @@ impl GroupMember {
         let (kind, waits) = (Kind::of(&request), request.waits_for_others());
         let to = if kind == Kind::Find { None } else { self.coordinator.clone() };
         let member_id = match &request {
-            Request::FindCoordinator | Request::Leaders { .. } => String::new(),
-            Request::Join(Join { member_id, .. })
-            | Request::Sync(Sync { member_id, .. })
+            Request::FindCoordinator
+            | Request::Leaders { .. }
+            | Request::Beat(_)
+            | Request::Session
+            | Request::Members => String::new(),
+            Request::Join(Join { member_id, .. }) => {
+                self.say(now);
+                member_id.clone()
+            }
+            Request::Sync(Sync { member_id, .. })
             | Request::Heartbeat { member_id, .. }
             | Request::Offsets { member_id, .. }
             | Request::Commit { member_id, .. }

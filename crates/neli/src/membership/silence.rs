@@ -15,6 +15,11 @@
 //! for a while instead. Each further time on one partition is at least twice as long after the one
 //! before, from a session up to a minute, until the member hears the partition again.
 //!
+//! A partition that has moved does not come back by itself when its former owner reaches it again.
+//! But a member that was given nothing at all, for it said that it does not reach what would have
+//! been its share, joins again once it reaches some of that. Otherwise one whose way to the
+//! coordinator heals a moment before that to the other brokers would idle until the next rebalance.
+//!
 //! [`GroupConfig::gives_way`]: super::GroupConfig::gives_way
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +40,26 @@ struct GaveWay {
     times: u32,
     /// It says so until then, and does not give way again before.
     until: Mono,
+}
+
+/// What a member said as it joined, and for which it was given nothing.
+#[derive(Debug, Clone, Hash)]
+struct Said {
+    at: Mono,
+    /// Neither a message of the member got there, nor one from there to it.
+    unreached: BTreeSet<PartitionId>,
+    /// The member did not hear these, though its messages got there: that they do ends nothing.
+    unheard: BTreeSet<PartitionId>,
+}
+
+/// When a member that was given nothing joins again.
+#[derive(Debug, Clone, Copy, Default, Hash)]
+struct Return {
+    due: Option<Mono>,
+    /// Not earlier.
+    from: Option<Mono>,
+    /// How often it has in a row.
+    times: u32,
 }
 
 /// What a member knows of the partitions that it does not reach. It stays empty where the member
@@ -66,6 +91,10 @@ pub(super) struct Silences {
     pub(super) away: Option<Mono>,
     /// How often it gave way in its life.
     turn: u32,
+    /// When the member last heard any message of the ledger.
+    listened: Option<Mono>,
+    said: Option<Said>,
+    back: Return,
 }
 
 impl Silences {
@@ -79,6 +108,27 @@ impl Silences {
         self.suspects.clear();
         (self.next, self.looked, self.led, self.asked) = (None, None, None, None);
         self.heeded = heeded;
+        self.back.due = None;
+        if !partitions.is_empty() {
+            self.back = Return::default();
+        }
+        self.said = self.said.take().filter(|_| heeded && partitions.is_empty());
+    }
+
+    /// A sign of `partition`, if that is one for which the member was given nothing: it joins again
+    /// a moment later, for others may follow.
+    fn sign(&mut self, at: Mono, partition: PartitionId, limit: Duration) {
+        let Some(said) = self.said.as_ref().filter(|said| self.back.due.is_none() && at > said.at)
+        else {
+            return;
+        };
+        let listens = self.listened.is_some_and(|listened| listened > said.at);
+        let waits = self.given_way.get(&partition).is_some_and(|it| at < it.until);
+        let unheard = said.unheard.contains(&partition) && listens;
+        if !waits && (unheard || said.unreached.contains(&partition)) {
+            let due = at + limit / 8;
+            self.back.due = Some(self.back.from.map_or(due, |from| due.max(from)));
+        }
     }
 
     /// Whether the last sign of `partition` is `limit` old.
@@ -120,10 +170,18 @@ impl GroupMember {
             return;
         }
         self.silences.reached.insert(partition, now);
+        self.silences.listened = Some(now);
         if let Some(heard) = self.silences.heard.get_mut(&partition) {
             *heard = now;
             self.silences.silent.remove(&partition);
             self.silences.given_way.remove(&partition);
+        }
+        self.sign(now, partition);
+    }
+
+    fn sign(&mut self, at: Mono, partition: PartitionId) {
+        if let Some(limit) = self.config.gives_way.filter(|_| self.is_stable()) {
+            self.silences.sign(at, partition, limit);
         }
     }
 
@@ -142,6 +200,21 @@ impl GroupMember {
             let reached = self.silences.reached.entry(partition).or_insert(at);
             *reached = at.max(*reached);
         }
+        self.sign(at, partition);
+    }
+
+    /// The member sends a Join now, which says what it does not reach.
+    pub(super) fn say(&mut self, now: Mono) {
+        let Some(limit) = self.config.gives_way else { return };
+        let (all, _) = self.unreachable(now);
+        let all = all.into_values().flatten();
+        let reached = &self.silences.reached;
+        let is_over = |partition: &PartitionId| {
+            reached.get(partition).is_none_or(|last| now >= *last + limit / 2)
+        };
+        let (unreached, unheard): (BTreeSet<_>, BTreeSet<_>) = all.partition(is_over);
+        let speaks = !unreached.is_empty() || !unheard.is_empty();
+        self.silences.said = speaks.then_some(Said { at: now, unreached, unheard });
     }
 
     /// The member holds something else from now on.
@@ -185,6 +258,9 @@ impl GroupMember {
         let Some(limit) = self.config.gives_way else { return };
         if !self.is_stable() {
             return;
+        }
+        if self.silences.back.due.is_some_and(|due| due <= now) {
+            return self.come_back(now);
         }
         let lead = self.lead(limit);
         self.silences.look(now, limit);
@@ -252,14 +328,26 @@ impl GroupMember {
     /// When [`heed_silence`](Self::heed_silence) is to be called next.
     pub(super) fn next_silence(&self) -> Option<Mono> {
         let limit = self.config.gives_way?;
-        if !self.is_stable() || self.held.is_empty() {
+        if !self.is_stable() {
             return None;
         }
         let silences = &self.silences;
+        if self.held.is_empty() {
+            return silences.back.due;
+        }
         let known = silences.silent.iter().filter(|it| self.is_led(**it, limit));
         let decides = known.filter_map(|it| silences.decides(*it, limit)).min();
         let look = silences.looked.map(|looked| looked + limit / 8);
         [decides, silences.next, look].into_iter().flatten().min()
+    }
+
+    /// The member was given nothing, and reaches some of what it said that it does not reach.
+    fn come_back(&mut self, now: Mono) {
+        let Return { times, .. } = self.silences.back;
+        let wait = doubled(self.config.session, times).min(WAIT_MOST);
+        let times = times.saturating_add(1);
+        self.silences.back = Return { due: None, from: Some(now + wait), times };
+        self.rejoin(now, now);
     }
 
     fn give_way(&mut self, now: Mono, silent: Vec<PartitionId>) {

@@ -1,5 +1,6 @@
 //! Deaths, and what they leave: notices, tombstones, orphans.
 
+use super::inquest::AGAIN;
 use super::peer::{Link, Peer, State};
 use super::rendezvous::winner;
 use super::{Cause, DOUBT, LinkId, Mesh, Notice, Process, REVIVALS, Share, Word};
@@ -28,6 +29,8 @@ impl Mesh {
         }
         let Some(peer) = self.peer(now, dead) else { return };
         let news = share.as_ref().is_some_and(|share| peer.learn(share));
+        // What the ledger or a new link has just refuted goes around a little longer.
+        let refuted = peer.was_wronged(now, AGAIN);
         match (peer.state, &mut peer.link) {
             // Its own link knows better, or ends in a moment.
             (State::Here, Some(Link { id, doubt, .. })) => {
@@ -37,6 +40,7 @@ impl Mesh {
                     self.words.push_back((id, Word::Ask));
                 }
             }
+            (State::Here, None) if refuted => {}
             (State::Here, None) => self.bury(now, dead),
             (State::Dead(_), _) if news => self.bereave(now, dead),
             (State::Dead(_) | State::Left(_), _) => {}
@@ -53,11 +57,13 @@ impl Mesh {
         }
         let Some(peer) = self.peer(now, dead) else { return };
         // Its own link, or its goodbye, knows better.
-        if peer.link.is_some() || matches!(peer.state, State::Left(_)) {
+        let refuted = peer.was_wronged(now, AGAIN);
+        if peer.link.is_some() || matches!(peer.state, State::Left(_)) || refuted {
             return;
         }
         peer.learn(share);
         peer.state = State::Dead(now);
+        self.ask(dead);
         self.orphans.add(dead, share, Cause::Death, until);
         self.settle();
     }
@@ -71,10 +77,7 @@ impl Mesh {
         let dead: Vec<Process> =
             self.peers.iter().filter(|(_, it)| over(it)).map(|(life, _)| life.clone()).collect();
         for life in dead {
-            if let Some(link) = self.peers.get_mut(&life).and_then(|peer| peer.link.take()) {
-                self.links.remove(&link.id);
-                self.closes.push_back(link.id);
-            }
+            self.hang_up(&life);
             self.bury(now, &life);
         }
     }
@@ -92,6 +95,7 @@ impl Mesh {
                 peer.dial(now, Some(REVIVALS));
             }
         }
+        self.ask(life);
         // The group now waits for this member's session as well.
         self.orphans.prolong(now + self.config.stand_in);
         self.bereave(now, life);

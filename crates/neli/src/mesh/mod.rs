@@ -2,10 +2,10 @@
 //! stands in for the dead. Without input, output, clock or chance.
 //!
 //! ```text
-//!   links ---- handle_linked, _word, _ended --> +------+ ---- poll_word, _close --> links
-//!   network -- handle_undialed ---------------> | Mesh | ---- poll_dial ----------> network
-//!   ledger --- handle_statement --------------> |      | ---- poll_order ---------> Neli
-//!   Neli ----- handle_own --------------------> |      | ---- poll_timeout -------> clock
+//!   links ---- handle_linked, _word, _ended --> +------+ ---- poll_word, _close ---> links
+//!   network -- handle_undialed ---------------> | Mesh | ---- poll_dial -----------> network
+//!   ledger --- handle_statement --------------> |      | ---- poll_order, _inquest -> Neli
+//!   Neli ----- handle_own --------------------> |      | ---- poll_timeout --------> clock
 //!   clock ---- handle_timeout ----------------> +------+
 //! ```
 //!
@@ -13,13 +13,16 @@
 //! mode: a stand-in may lead beside a member that was taken for dead and lives.
 //!
 //! - **Links.** One a pair: the lesser life dials the greater, at the address that it states.
-//! - **Death.** A link that ends without a goodbye. The member tells all others ([`Notice`]), who
-//!   pass it on once, and again only if they know more of what the dead one owned. A member whose
-//!   own link to the dead one still stands asks there first, and believes the notice if nothing
-//!   is said for [`DOUBT`].
+//! - **Death.** A link that ends without a goodbye, and was not hung up. The member tells all
+//!   others ([`Notice`]), who pass it on once, and again only if they know more of what the dead
+//!   one owned. A member whose own link to the dead one still stands asks there first, and believes
+//!   the notice if nothing is said for [`DOUBT`].
 //! - **Tombstones** name a process, so that late statements revive no member, and notices spare a
-//!   restarted one. Only a new link to the same process lifts one: then it was not dead, and its
-//!   stand-ins end. The dead are dialed at once for that, [`REVIVALS`] times.
+//!   restarted one. A new link to the same process lifts one: then it was not dead, and its
+//!   stand-ins end. The dead are dialed at once for that, [`REVIVALS`] times. An answer on the
+//!   ledger lifts one as well: see [`inquest`](self::inquest).
+//! - **Half-open links** are found by questions, and make no death: see
+//!   [`half_open`](self::half_open).
 //! - **Stand-ins.** An orphan is a partition whose last known owner is dead. Its next owner is a
 //!   living member that was given it in a later generation, and otherwise the winner of a
 //!   rendezvous hash over the living that were in the group in the orphan's generation. A member
@@ -31,6 +34,8 @@
 //!   without tombstone or notice. See [`suspicion`](self::suspicion).
 
 mod death;
+mod half_open;
+mod inquest;
 mod orphans;
 mod peer;
 mod process;
@@ -41,6 +46,7 @@ mod word;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+pub use inquest::Inquest;
 use orphans::Orphans;
 use peer::{Dial, Link, Peer, State};
 pub use process::Process;
@@ -128,6 +134,11 @@ pub struct Mesh {
     words: VecDeque<(LinkId, Word)>,
     closes: VecDeque<LinkId>,
     orders: VecDeque<Order>,
+    inquest: Inquest,
+    /// What of it was stated last.
+    stated: Inquest,
+    /// The number of the last question.
+    questions: u32,
     /// When it was last called.
     turned: Mono,
     /// When the next sign of life is due.
@@ -150,6 +161,9 @@ impl Mesh {
             words: VecDeque::new(),
             closes: VecDeque::new(),
             orders: VecDeque::new(),
+            inquest: Inquest::default(),
+            stated: Inquest::default(),
+            questions: 0,
             turned: now,
             gone: false,
         }
@@ -182,6 +196,9 @@ impl Mesh {
             return;
         }
         let dials = self.config.me < *life;
+        if !in_order {
+            self.heed(now, statement);
+        }
         let Some(peer) = self.peer(now, life) else { return };
         let news = peer.state(now, statement, in_order);
         match peer.state {
@@ -206,18 +223,15 @@ impl Mesh {
             self.closes.push_back(link);
             return;
         };
-        peer.known = now;
-        peer.state = State::Here;
         peer.dial = Dial::Idle;
-        let (armed, suspect, doubt) = (true, false, None);
-        let before = peer.link.replace(Link { id: link, spoke: now, armed, suspect, doubt });
+        let before = peer.link.replace(Link::new(now, link));
         if let Some(before) = before {
             self.links.remove(&before.id);
             self.closes.push_back(before.id);
         }
         self.links.insert(link, life.clone());
         // Only a living process opens a link.
-        self.orders.extend(self.orphans.release(life, None));
+        self.lives(now, life);
         if let Some(own) = &self.own {
             self.words.push_back((link, Word::Statement(own.clone())));
         }
@@ -248,6 +262,7 @@ impl Mesh {
             Word::Notice(notice) => self.noticed(now, &notice),
             Word::Dead(notice) => self.learned(now, &notice),
             Word::Ask => self.words.push_back((link, Word::Alive)),
+            Word::Hangup => self.hung_up(now, &life),
             Word::Goodbye => {
                 if let Some(peer) = self.peers.get_mut(&life) {
                     peer.state = State::Left(now);
@@ -280,6 +295,7 @@ impl Mesh {
         }
         self.doubt(now);
         self.judge_silence(now);
+        self.look_for_half_open(now);
         let tomb = self.tomb();
         self.peers.retain(|_, peer| {
             peer.link.is_some()
@@ -288,6 +304,7 @@ impl Mesh {
                     State::Left(at) | State::Dead(at) => now.since(at) < tomb,
                 }
         });
+        self.close_inquests();
     }
 
     /// The next word to send. One that the link has no room for ends the link.
@@ -318,12 +335,13 @@ impl Mesh {
     /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Mono> {
+        let tomb = self.tomb();
         let peers = self.peers.values().flat_map(|peer| {
             let dial = match peer.dial {
                 Dial::Due { at, .. } => Some(at),
                 Dial::Idle | Dial::Underway { .. } => None,
             };
-            [dial, peer.link.and_then(|link| link.doubt)]
+            [dial, peer.link.and_then(|link| link.doubt), peer.link.map(|link| link.look(tomb))]
         });
         peers.flatten().chain(self.orphans.next()).chain(self.beat).min()
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 
+use super::inquest::AGAIN;
 use super::{LinkId, Share, earliest};
 use crate::Statement;
 
@@ -34,6 +35,8 @@ pub(super) struct Peer {
     pub(super) dial: Dial,
     /// When it was last suspected.
     pub(super) suspected: Option<Mono>,
+    /// When it was last found to live after all.
+    pub(super) wronged: Option<Mono>,
 }
 
 /// Whether a member lives, as far as is known.
@@ -50,6 +53,10 @@ pub(super) enum State {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     pub(super) id: LinkId,
+    /// When it last spoke itself.
+    pub(super) heard: Mono,
+    /// When it was last asked whether it is alive.
+    pub(super) asked: Mono,
     /// When it last spoke, or the ledger spoke for it.
     pub(super) spoke: Mono,
     /// Whether it has spoken since it was last suspected or vouched for.
@@ -71,6 +78,14 @@ pub(super) enum Dial {
     Underway { wait: Duration, left: Option<u32> },
 }
 
+impl Link {
+    /// One that stands since now.
+    pub(super) const fn new(now: Mono, id: LinkId) -> Self {
+        let (heard, asked, spoke) = (now, now, now);
+        Self { id, heard, asked, spoke, armed: true, suspect: false, doubt: None }
+    }
+}
+
 impl Peer {
     pub(super) const fn new(now: Mono) -> Self {
         Self {
@@ -85,6 +100,7 @@ impl Peer {
             link: None,
             dial: Dial::Idle,
             suspected: None,
+            wronged: None,
         }
     }
 
@@ -143,8 +159,14 @@ impl Peer {
     /// Dials now, and again after each failure; `left` bounds the further attempts.
     pub(super) fn dial(&mut self, now: Mono, left: Option<u32>) {
         if self.address.is_some() && self.link.is_none() && self.dial == Dial::Idle {
-            self.dial = Dial::Due { at: now, wait: REDIAL, left };
+            let at = self.wronged.map_or(now, |wronged| now.max(wronged + AGAIN));
+            self.dial = Dial::Due { at, wait: REDIAL, left };
         }
+    }
+
+    /// Whether it was found to live after all less than `within` ago.
+    pub(super) fn was_wronged(&self, now: Mono, within: Duration) -> bool {
+        self.wronged.is_some_and(|wronged| now.since(wronged) < within)
     }
 
     /// The dial under way failed.

@@ -7,7 +7,7 @@ use crate::Statement;
 use tandem_facts::ids::Life;
 
 /// One process of one life.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Process {
     /// Its name and incarnation.
     pub life: Life,

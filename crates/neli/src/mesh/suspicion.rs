@@ -3,7 +3,9 @@
 //!
 //! - Each member gives a sign of life on every link, eight times within the limit.
 //! - A member whose own loop was late suspects no member: what it did not hear may wait for it.
-//! - If most links are silent, the fault is its own. So of two members none suspects the other.
+//! - If most links have been silent for three quarters of the limit, the fault is its own. So of
+//!   two members none suspects the other; and where all fall silent at once, none is suspected
+//!   because its last sign of life came a little before that of the others.
 //! - A statement on the ledger vetoes: it counts as speech. A suspect that is vouched for is
 //!   suspected again only after its link has spoken.
 //! - No more than one suspicion of a member in a second.
@@ -23,10 +25,15 @@ const BEATS: u32 = 8;
 impl Mesh {
     /// Every call comes by here: a loop that was late forgives all silence.
     pub(super) fn turn(&mut self, now: Mono) {
-        let late = self.config.suspect.is_some_and(|it| now.since(self.turned) >= it / 2);
-        if late {
-            for link in self.peers.values_mut().filter_map(|peer| peer.link.as_mut()) {
+        let since = now.since(self.turned);
+        let late = self.config.suspect.is_some_and(|it| since >= it / 2);
+        let slept = since >= self.tomb() / 2;
+        for link in self.peers.values_mut().filter_map(|peer| peer.link.as_mut()) {
+            if late {
                 link.spoke = link.spoke.max(now);
+            }
+            if slept {
+                link.heard = link.heard.max(now);
             }
         }
         self.turned = self.turned.max(now);
@@ -37,7 +44,7 @@ impl Mesh {
         let Some(link) = self.peers.get_mut(life).and_then(|peer| peer.link.as_mut()) else {
             return;
         };
-        (link.spoke, link.armed, link.doubt) = (now, true, None);
+        (link.spoke, link.heard, link.armed, link.doubt) = (now, now, true, None);
         if std::mem::take(&mut link.suspect) {
             self.orders.extend(self.orphans.release(life, Some(Cause::Silence)));
         }
@@ -63,9 +70,18 @@ impl Mesh {
             let links: Vec<LinkId> = self.links.keys().copied().collect();
             self.words.extend(links.into_iter().map(|link| (link, Word::Alive)));
         }
+        // Two signs of life less than the limit.
+        let rest = u64::try_from((limit * 3 / 4).as_nanos()).unwrap_or(u64::MAX);
         let silent = |link: &Link| link.suspect || now.since(link.spoke) >= limit;
-        let count = self.peers.values().filter_map(|it| it.link).filter(silent).count();
+        // By their links alone: the ledger hears of each at another time.
+        let quiet = |link: &Link| link.suspect || now.since(link.heard) >= limit * 3 / 4;
+        let count = self.peers.values().filter_map(|it| it.link).filter(quiet).count();
         if count * 2 > self.links.len() {
+            // When it is over, the links speak again one after the other.
+            for link in self.peers.values_mut().filter_map(|peer| peer.link.as_mut()) {
+                let forgiven = Mono(now.0.saturating_sub(rest));
+                link.spoke = link.spoke.max(forgiven);
+            }
             return;
         }
         let is_new = |peer: &Peer| {

@@ -23,6 +23,8 @@ pub enum Word {
     Alive,
     /// The sender leaves: the end of this link is no death.
     Goodbye,
+    /// The sender gives this link up, and lives on.
+    Hangup,
 }
 
 /// The notice of a death. It carries what the dead member owned, so that its receivers agree even
@@ -51,6 +53,7 @@ const ASK: i16 = 3;
 const ALIVE: i16 = 4;
 const GOODBYE: i16 = 5;
 const DEAD: i16 = 6;
+const HANGUP: i16 = 7;
 
 impl Word {
     /// The bytes: the kind (16 bits), then a statement's own bytes (32-bit length), or of a notice
@@ -76,6 +79,7 @@ impl Word {
             Self::Ask => to.i16(ASK),
             Self::Alive => to.i16(ALIVE),
             Self::Goodbye => to.i16(GOODBYE),
+            Self::Hangup => to.i16(HANGUP),
         }
         to.finish()
     }
@@ -91,6 +95,7 @@ impl Word {
             ASK => Some(Self::Ask),
             ALIVE => Some(Self::Alive),
             GOODBYE => Some(Self::Goodbye),
+            HANGUP => Some(Self::Hangup),
             _ => None,
         }
     }
@@ -122,6 +127,7 @@ impl Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::Inquest;
     use tandem_facts::ids::Life;
 
     fn life(text: &str) -> Life {
@@ -131,6 +137,8 @@ mod tests {
     #[test]
     fn words_survive_their_bytes_and_no_prefix_is_a_word() {
         let partitions: BTreeSet<_> = [0, 7, 8, 63].map(PartitionId).into();
+        let asked: std::collections::BTreeMap<_, _> =
+            [(Process { life: life("p1-2.1"), number: 5 }, u32::MAX)].into();
         let statement = Statement {
             group: "g".parse().unwrap(),
             life: life("p1-1.3"),
@@ -140,6 +148,7 @@ mod tests {
             leads: BTreeSet::new(),
             going: false,
             address: Some("127.0.0.1:4000".to_owned()),
+            inquest: Inquest { asks: asked.clone(), answers: asked },
         };
         let share = Share { generation: 7, partitions };
         let dead = Process { life: life("p1-2.1"), number: u64::MAX };
@@ -151,6 +160,7 @@ mod tests {
             Word::Ask,
             Word::Alive,
             Word::Goodbye,
+            Word::Hangup,
         ];
         for word in words {
             let bytes = word.encode();

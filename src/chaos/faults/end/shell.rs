@@ -20,6 +20,9 @@ use crate::time::Mono;
 /// its client two seconds to close, once it has handed over.
 const GONE: Duration = Duration::from_secs(5);
 
+/// How much longer a member may be away that others start again, and whose facts travel.
+const BY_OTHERS: Duration = Duration::from_secs(25);
+
 /// Ends members, and waits until they are back.
 pub(super) struct Shell(pub(super) By);
 
@@ -81,7 +84,6 @@ async fn gone(victim: &Victim, within: Duration) -> Option<Mono> {
 
 /// Waits until every victim runs again, even if one of them fails to.
 async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
-    let within = case.restart_after + GONE;
     let mut outcome = Ok(());
     // A victim that did not end by itself is killed: otherwise the fleet never restarts it.
     for victim in case.victims().iter().filter(|victim| victim.lives()) {
@@ -89,6 +91,10 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
     }
     for victim in case.victims() {
         let life = victim.life.incarnation;
+        let plan = case.arena.plan;
+        let group = plan.group_of(&victim.life.member).and_then(|name| plan.groups.get(name));
+        let by_others = group.is_some_and(|group| !group.is_started());
+        let within = case.restart_after + GONE + if by_others { BY_OTHERS } else { Duration::ZERO };
         let reborn = victim
             .slot
             .reaches(within, |state| state.incarnation > life && state.phase != Phase::Absent);

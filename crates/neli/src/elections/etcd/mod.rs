@@ -31,8 +31,9 @@ use std::time::Duration;
 use place::{Place, State};
 pub use value::{Answer, Holder, LeaseId, Request, Revision, Watched};
 
+use super::over_store::OverStore;
 use crate::Event;
-use tandem_facts::ids::{PartitionId, Term};
+use tandem_facts::ids::PartitionId;
 use tandem_facts::observation::{Ending, Horizon};
 use tandem_facts::time::Mono;
 
@@ -103,9 +104,14 @@ impl Etcd {
             gone: false,
         }
     }
+}
 
-    /// Advances the time.
-    pub fn handle_timeout(&mut self, now: Mono) {
+impl OverStore for Etcd {
+    type Request = Request;
+    type Answer = Answer;
+    type Watched = Watched;
+
+    fn handle_timeout(&mut self, now: Mono) {
         if let Lease::Held { id, until, .. } = self.lease
             && until <= now
         {
@@ -140,8 +146,7 @@ impl Etcd {
         }
     }
 
-    /// The answer to the request with this number.
-    pub fn handle_answer(&mut self, now: Mono, number: u64, answer: Answer) {
+    fn handle_answer(&mut self, now: Mono, number: u64, answer: Answer) {
         self.handle_timeout(now);
         let Some((request, sent)) = self.flights.remove(&number) else { return };
         match (request, answer) {
@@ -162,8 +167,7 @@ impl Etcd {
         self.handle_timeout(now);
     }
 
-    /// What the watch with this number reports.
-    pub fn handle_watched(&mut self, now: Mono, number: u64, watched: Watched) {
+    fn handle_watched(&mut self, now: Mono, number: u64, watched: Watched) {
         self.handle_timeout(now);
         if self.watch != Some(number) {
             return;
@@ -175,8 +179,8 @@ impl Etcd {
         self.handle_timeout(now);
     }
 
-    /// The member leaves: it ends its claims, and revokes its lease.
-    pub fn handle_leave(&mut self, now: Mono) {
+    /// Revokes its lease.
+    fn handle_leave(&mut self, now: Mono) {
         self.handle_timeout(now);
         self.end_all(now, Ending::Left);
         if let Lease::Held { id, .. } = self.lease {
@@ -186,23 +190,17 @@ impl Etcd {
         (self.gone, self.read, self.watch) = (true, None, None);
     }
 
-    /// Whether the member has left, and the store has answered.
-    #[must_use]
-    pub fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         let ends = |request: &Request| matches!(request, Request::Grant(_) | Request::Revoke(_));
         let sent = self.flights.values().any(|(request, _)| ends(request));
         self.gone && !sent && !self.requests.iter().any(ends)
     }
 
-    /// Whether the member has a lease and knows who holds which key.
-    #[must_use]
-    pub fn has_joined(&self) -> bool {
+    fn has_joined(&self) -> bool {
         self.until().is_some() && self.places.values().all(|place| place.state != State::Unknown)
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Mono> {
+    fn poll_timeout(&self) -> Option<Mono> {
         let lease = match self.lease {
             Lease::None(_) if self.gone => return None,
             Lease::None(at) => return Some(at),
@@ -216,8 +214,7 @@ impl Etcd {
         free.chain(self.read).chain([lease]).min()
     }
 
-    /// The next request, with its number. `now` is an instant before it is sent.
-    pub fn poll_request(&mut self, now: Mono) -> Option<(u64, Request)> {
+    fn poll_request(&mut self, now: Mono) -> Option<(u64, Request)> {
         let request = self.requests.pop_front()?;
         self.last = self.last.saturating_add(1);
         match request {
@@ -231,13 +228,11 @@ impl Etcd {
         Some((self.last, request))
     }
 
-    /// The next change of leadership.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The claims with their ends, by partition.
-    pub fn claims(&self) -> impl Iterator<Item = Horizon> {
+    fn claims(&self) -> impl Iterator<Item = Horizon> {
         let until = self.until();
         let ours = self.places.iter().filter(|(_, place)| place.fence().is_some());
         ours.filter_map(move |(partition, place)| {
@@ -245,13 +240,12 @@ impl Etcd {
         })
     }
 
-    /// The fence of the claim on a partition: greater than that of every earlier claim of any
-    /// member.
-    #[must_use]
-    pub fn fence(&self, partition: PartitionId) -> Option<Revision> {
-        self.places.get(&partition).and_then(Place::fence)
+    fn fence(&self, partition: PartitionId) -> Option<i64> {
+        self.places.get(&partition).and_then(Place::fence).map(|revision| revision.0)
     }
+}
 
+impl Etcd {
     fn until(&self) -> Option<Mono> {
         match self.lease {
             Lease::Held { until, .. } => Some(until),
@@ -297,7 +291,7 @@ impl Etcd {
             // The watch was faster than the answer: the key is gone again.
             _ if freed.is_some() => State::Free(now),
             (Some(created), _) => {
-                place.term = Term(place.term.0.saturating_add(1));
+                place.term = place.term.next();
                 let claim = Horizon { partition, term: place.term, until };
                 self.events.push_back(Event::Acquired { claim, from: now, stands_in_for: None });
                 State::Ours(created)

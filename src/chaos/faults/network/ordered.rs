@@ -1,0 +1,3 @@
+//! What cuts members off that others started.
+
+pub(super) mod shell;

@@ -1,0 +1,83 @@
+//! The session of a group is lowered on its broker while members lead by proof: no heartbeat says
+//! so, and their claims end long before they would lapse.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use support::foreign::{Broker, eventually};
+use tandem::ids::PartitionId;
+use tandem::kafka::GroupProtocol;
+use tandem::time::Mono;
+use tandem_member::{Config, Event, Events, GroupTerms, Member, Next, set_group_terms};
+
+const WIDTH: NonZeroU32 = NonZeroU32::new(4).unwrap();
+const SESSION: Duration = Duration::from_secs(8);
+/// The most that the mode allows: claims would lapse so long after the last heartbeat.
+const THRESHOLD: Duration = Duration::from_millis(7_900);
+
+const TERMS: GroupTerms = GroupTerms {
+    session: SESSION,
+    heartbeat: Duration::from_millis(100),
+    assignment: Duration::ZERO,
+};
+
+fn config(broker: &Broker, name: &str) -> Config {
+    let builder = Member::builder(&broker.address, "prices").name(name).create_ledger(WIDTH);
+    let builder = builder.session(SESSION).threshold(THRESHOLD).exclusive(Duration::ZERO);
+    let config = builder.config().unwrap();
+    let (heartbeat, assignor) = (TERMS.heartbeat, "uniform".to_owned());
+    Config { protocol: GroupProtocol::Consumer, heartbeat, assignor, ..config }
+}
+
+fn led(members: &[Member]) -> usize {
+    let of = |member: &Member| (0..WIDTH.get()).filter(|k| member.leads(PartitionId(*k))).count();
+    members.iter().map(of).sum()
+}
+
+/// Claims that began, of all that has happened.
+fn claimed(events: &mut Events) -> usize {
+    let all = std::iter::from_fn(|| events.take());
+    all.filter(|next| match next {
+        Next::Event(_, event) => matches!(event, Event::Claimed { .. }),
+        Next::Missed(count) => panic!("{count} events are missed"),
+    })
+    .count()
+}
+
+#[test]
+fn claims_end_when_the_session_is_lowered_and_begin_again_when_it_is_raised() {
+    let broker = Broker::direct();
+    let first = config(&broker, "one");
+    let set = |session| {
+        let terms = GroupTerms { session, ..TERMS };
+        set_group_terms(&first.cluster, &first.consumer_group, Some(terms)).unwrap();
+    };
+    set(SESSION);
+    let join = |config: &Config| Member::join(config, |_, _| ()).unwrap();
+    let members = [join(&first), join(&config(&broker, "two"))];
+    eventually("an even share", || {
+        let two_each = members.iter().all(|it| led(std::slice::from_ref(it)) == 2);
+        two_each.then_some(())
+    });
+
+    let asked = Mono::now();
+    // Shorter than the threshold, and far longer than a heartbeat: no member loses its place.
+    set(Duration::from_secs(3));
+    eventually("no claim any more", || (led(&members) == 0).then_some(()));
+    // A quarter of the threshold until the question, and the rest for a busy machine.
+    let took = Mono::now().since(asked);
+    assert!(took < THRESHOLD / 2, "claims end {took:?} after the session was lowered");
+
+    let mut events = members.each_ref().map(Member::events);
+    let questions = Mono::now() + THRESHOLD / 2;
+    while Mono::now() < questions {
+        assert_eq!(led(&members), 0, "a member leads by a session that is too short");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(events.each_mut().map(claimed), [0, 0]);
+    set(SESSION);
+    eventually("all led again", || (led(&members) == 4).then_some(()));
+    for member in members {
+        member.leave();
+    }
+}

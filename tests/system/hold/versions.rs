@@ -1,0 +1,134 @@
+//! Members of two versions in one group, as processes: those that work together take each other's
+//! place, and one that does not work with those that are there is refused, with both versions where
+//! a user looks: in what it says, and in `tandem status` and `tandem events`.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::alone::Alone;
+use support::experiment::{eventually, output, tandem};
+use support::held::{SOON, Stage};
+use support::up::Up;
+use tandem::live_view::summary;
+use tandem::time::Mono;
+use tandem_member::{Builder, JoinError, Member, Misfit, Versions};
+use tempfile::TempDir;
+
+use super::unhealthy::{leads, led_by, refereed};
+
+/// The next version, which still works with the shipped program.
+const NEXT: Versions =
+    Versions { speaks: Versions::OURS.speaks + 1, oldest: Versions::OURS.oldest };
+/// One after that, which does not.
+const LATER: Versions = Versions { speaks: NEXT.speaks + 1, oldest: NEXT.speaks };
+const BOTH: [&str; 2] = [
+    "version 1 of the protocol, which works with 1 and later",
+    "version 3 of the protocol, which works with 2 and later",
+];
+
+fn builder(address: &str, group: &str, name: &str, versions: Versions) -> Builder {
+    let builder = Member::builder(address, group).name(name).versions(versions);
+    builder.roles(["r", "s"]).session(Duration::from_secs(2))
+}
+
+/// Waits until the member leads, and until it is no newcomer any more: that takes a threshold.
+fn settles(member: &Member, threshold: Duration) {
+    let began = Mono::now();
+    let role = member.role("r").unwrap();
+    let settled = || Mono::now().since(began) > threshold && member.leads(role);
+    eventually("a settled member", SOON, || settled().then_some(()));
+}
+
+fn names_both(text: &str) {
+    assert!(BOTH.iter().all(|one| text.contains(one)), "{text}");
+}
+
+#[test]
+fn the_next_version_takes_over_and_gives_back_with_no_gap() {
+    let stage = Stage::new("session: 2s");
+    let (mut old, port) = stage.serve("b", &[]);
+    led_by(|| leads(port), || false);
+    // By name the last: round robin gives the role to the others.
+    let new = builder(&stage.broker.address, "held-p1", "c", NEXT).join().unwrap();
+    let role = new.role("r").unwrap();
+    let of_new = || new.leads(role);
+    led_by(|| leads(port), of_new);
+    let found = refereed([&|| leads(port), &of_new], || {
+        // Once it is in the group, it takes over.
+        old.signal(Signal::TERM);
+        led_by(of_new, || leads(port));
+        assert_eq!(old.ends().code(), Some(0), "{}", stage.said("b.err"));
+    });
+    assert!(found.is_empty(), "neither led: {found:?}");
+    let (_again, port) = stage.serve("a", &[]);
+    led_by(|| leads(port), of_new);
+    new.leave();
+    assert!(leads(port), "{}", stage.said("a.err"));
+}
+
+#[test]
+fn a_program_that_does_not_work_with_the_group_is_refused() {
+    let stage = Stage::new("session: 2s");
+    stage.broker.create("held-p1", 1);
+    let there = builder(&stage.broker.address, "held-p1", "c", LATER).join().unwrap();
+    settles(&there, Duration::from_secs(7));
+    let mut refused = stage.hold_at("a", &["--serve", "127.0.0.1:0"]);
+    assert_eq!(refused.ends().code(), Some(1));
+    names_both(&stage.said("a.err"));
+    assert!(there.leads(there.role("r").unwrap()), "the group has not noticed");
+    there.leave();
+}
+
+#[test]
+fn a_later_version_that_does_not_work_with_the_program_is_refused() {
+    let stage = Stage::new("session: 2s");
+    let (_there, port) = stage.serve("a", &[]);
+    led_by(|| leads(port), || false);
+    let refused = builder(&stage.broker.address, "held-p1", "c", LATER).join().map(drop);
+    let Err(JoinError::Versions(misfit)) = refused else { panic!("{refused:?}") };
+    assert_eq!(misfit, Misfit { ours: LATER, theirs: Versions::OURS });
+    names_both(&misfit.to_string());
+    assert!(leads(port), "the group has not noticed");
+}
+
+/// Members that Tandem starts learn it while they run, and say so each time.
+#[test]
+fn members_that_are_kept_up_say_why_they_do_not_stay() {
+    let broker = Alone::start();
+    broker.create("ours", 1);
+    let there = builder(&broker.address, "shared", "c", LATER).ledger("ours").join().unwrap();
+    settles(&there, Duration::from_secs(7));
+    let folder = TempDir::new().unwrap();
+    let text = format!(
+        "version: 1\nname: beside\nroles: [r, s]\nclusters: {{k: {{bootstrap: \"{}\"}}}}\n\
+         defaults: {{session: 2s}}\ngroups:\n  p1:\n    {{cluster: k, topic: ours, \
+         consumer_group: shared, partitions: 1, members: 1, foreign: allow}}\n",
+        broker.address
+    );
+    let file = folder.path().join("beside.yaml");
+    fs::write(&file, text).unwrap();
+    let up = Up::start(&format!("-f {}", file.display()));
+    let picture = eventually("the reason", SOON, || {
+        let picture = up.status().1?;
+        picture.reasons.refused.keys().any(|it| it.as_str() == "p1-1").then_some(picture)
+    });
+    names_both(&picture.reasons.refused.values().next().unwrap().why);
+    names_both(&summary(&picture));
+    let events = output(tandem(up.state()).args(["events", "--pid", &up.pid().to_string()]));
+    let events = String::from_utf8_lossy(&events.stdout).into_owned();
+    let line = events.lines().find(|line| line.contains(" refused life=p1-1."));
+    names_both(line.unwrap_or_else(|| panic!("{events}")));
+    eventually("its last words", SOON, || {
+        let log = fs::read_to_string(up.out.join("logs/p1-1.log")).ok()?;
+        BOTH.iter().all(|one| log.contains(one)).then_some(())
+    });
+    assert!(there.leads(there.role("r").unwrap()), "the group goes on");
+    there.leave();
+    // A threshold later nothing speaks for the other version any more.
+    eventually("the way to be free", SOON, || {
+        let picture = up.status().1?;
+        let leaders = picture.roles.first()?.leaders.get("p1")?;
+        leaders.iter().any(|it| it.as_str() == "p1-1").then_some(())
+    });
+}
