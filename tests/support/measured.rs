@@ -1,13 +1,14 @@
 //! Measurements. Each is made once: the rule of the experiment, and no test, decides which of its
-//! trials the host disturbed. If more than a third of them were, independent of their outcomes, the
-//! result is unknown on this host: the run is shown and counted as such, and `tests/measure` ends
-//! with the list.
+//! trials the host disturbed. The same rule decides about a whole run: if more than a third of its
+//! trials were disturbed, independent of their outcomes, the run is shown and repeated once. If the
+//! second run is disturbed as well, the result is unknown on this host: the run is shown and
+//! counted as such, and `tests/all` ends with the list.
 //!
 //! Runs are made side by side, as many as there are threads for tests: one of nine processes takes
 //! about a third of one processor. What a neighbour takes from a run is a stall of the host like
-//! any other, and disturbs the trial by the same rule. What that rule does not protect is made
-//! alone: claims of a few milliseconds, where less than a stall decides, and programs of the user,
-//! stores and threads of a test, which it does not watch.
+//! any other, and disturbs the trial by the same rule. The replacement of a disturbed run is made
+//! alone. So is what that rule does not protect: claims of a few milliseconds, where less than a
+//! stall decides, and programs of the user, stores and threads of a test, which it does not watch.
 //! What takes a processor after a run, as judging does, takes a [`shared_turn`].
 //!
 //! | | |
@@ -40,7 +41,7 @@ pub fn shared_turn() -> RwLockReadGuard<'static, ()> {
     TURN.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What runs beside a measurement.
+/// How the first run of a measurement is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Company {
     Others,
@@ -76,7 +77,7 @@ pub fn measured_alone(
 /// The same of several runs at once, beside others.
 #[must_use]
 pub fn measured_together<const N: usize>(
-    play: impl FnOnce() -> [Finished; N],
+    play: impl FnMut() -> [Finished; N],
     judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> Option<[Finished; N]> {
     played(Company::Others, play, judge)
@@ -85,21 +86,36 @@ pub fn measured_together<const N: usize>(
 /// The same of several runs at once, and nothing beside them.
 #[must_use]
 pub fn measured_alone_together<const N: usize>(
-    play: impl FnOnce() -> [Finished; N],
+    play: impl FnMut() -> [Finished; N],
     judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> Option<[Finished; N]> {
     played(Company::None, play, judge)
 }
 
-/// Makes runs, once.
+/// Makes runs, again and alone if the host disturbed one.
 fn played<const N: usize>(
-    company: Company,
-    play: impl FnOnce() -> [Finished; N],
+    first: Company,
+    play: impl FnMut() -> [Finished; N],
     judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> Option<[Finished; N]> {
     let is_disturbed = |runs: &[Finished; N]| runs.iter().any(Finished::is_disturbed);
     let shown = |runs: &[Finished; N]| runs.iter().map(ToString::to_string).collect();
-    let in_turn = || match company {
+    in_turn(first, play, is_disturbed, shown).map(|runs| {
+        // It takes a processor, and a run that is alone must have them all.
+        let _turn = shared_turn();
+        judged(runs, judge)
+    })
+}
+
+/// Makes something in this company, and alone if the host disturbed it.
+fn in_turn<T>(
+    first: Company,
+    mut play: impl FnMut() -> T,
+    is_disturbed: impl Fn(&T) -> bool,
+    shown: impl Fn(&T) -> String,
+) -> Option<T> {
+    let mut company = first;
+    let in_turn = || match std::mem::replace(&mut company, Company::None) {
         Company::Others => {
             let _turn = shared_turn();
             play()
@@ -109,11 +125,7 @@ fn played<const N: usize>(
             play()
         }
     };
-    undisturbed(in_turn, is_disturbed, shown).map(|runs| {
-        // It takes a processor, and a run that is alone must have them all.
-        let _turn = shared_turn();
-        judged(runs, judge)
-    })
+    undisturbed(in_turn, is_disturbed, shown)
 }
 
 /// What was measured, where it is as `judge` wants it.

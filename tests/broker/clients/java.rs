@@ -4,7 +4,6 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::librdkafka::create;
 use support::foreign::java::jars;
 use support::foreign::{Background, Broker, command, eventually, said};
 
@@ -15,8 +14,6 @@ const DELETE_RECORDS: &str = "org.apache.kafka.tools.DeleteRecordsCommand";
 const LOG_DIRS: &str = "org.apache.kafka.tools.LogDirsCommand";
 const PRODUCER: &str = "org.apache.kafka.tools.ConsoleProducer";
 const CONSUMER: &str = "org.apache.kafka.tools.consumer.ConsoleConsumer";
-/// How long the tool waits for a group, in place of 5 s.
-const PATIENT: [&str; 2] = ["--timeout", "60000"];
 
 fn java(broker: &Broker, tool: &str, arguments: &[&str]) -> Command {
     let mut java = command("java");
@@ -25,9 +22,9 @@ fn java(broker: &Broker, tool: &str, arguments: &[&str]) -> Command {
     java
 }
 
-/// A consumer of the group that runs until it is stopped. No stall of the host ends its session.
+/// A consumer of the group that runs until it is stopped.
 fn consumer(broker: &Broker) -> Background {
-    let paced = ["session.timeout.ms=60000", "heartbeat.interval.ms=100"];
+    let paced = ["session.timeout.ms=6000", "heartbeat.interval.ms=100"];
     let mut consumer = java(broker, CONSUMER, &["--topic", "ledger", "--group", "readers"]);
     for property in paced {
         consumer.args(["--command-property", property]);
@@ -35,21 +32,10 @@ fn consumer(broker: &Broker) -> Background {
     Background(consumer.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
-/// Waits until the tool says so of the group, and names its assignor.
-fn is_stable(broker: &Broker, assignor: &str) {
-    let state = [&["--describe", "--group", "readers", "--state"][..], &PATIENT].concat();
-    eventually("a group that is stable", || {
-        let state = said(&mut java(broker, GROUPS, &state), "");
-        (state.contains("Stable") && state.contains(assignor)).then_some(())
-    });
-}
-
-directly!(
+both_ways!(
     the_console_tools_create_produce_consume_and_delete,
-    the_console_tools_use_the_newer_protocol,
-);
-by_an_edge!(
     the_console_tools_see_a_rebalance,
+    the_console_tools_use_the_newer_protocol,
     the_console_tools_change_settings_delete_records_and_measure_logs,
 );
 
@@ -74,7 +60,7 @@ fn the_console_tools_create_produce_consume_and_delete(broker: &Broker) {
     assert_eq!(heard, sent);
 
     let groups = |arguments: &[&str]| said(&mut java(broker, GROUPS, arguments), "");
-    let lag: i64 = groups(&[&["--describe", "--group", "readers"][..], &PATIENT].concat())
+    let lag: i64 = groups(&["--describe", "--group", "readers"])
         .lines()
         .filter(|line| line.starts_with("readers"))
         .map(|line| line.split_whitespace().nth(5).unwrap().parse::<i64>().unwrap())
@@ -89,11 +75,11 @@ fn the_console_tools_create_produce_consume_and_delete(broker: &Broker) {
 }
 
 fn the_console_tools_see_a_rebalance(broker: &Broker) {
-    create(broker, "ledger", 4);
+    let create = ["--create", "--topic", "ledger", "--partitions", "4"];
+    said(&mut java(broker, TOPICS, &create), "");
     // The number of partitions of each member, as the tool counts them.
     let shares = || {
         let members = ["--describe", "--group", "readers", "--members", "--verbose"];
-        let members = [&members[..], &PATIENT].concat();
         let text = said(&mut java(broker, GROUPS, &members), "");
         let members = text.lines().filter(|line| line.starts_with("readers"));
         let mut shares: Vec<usize> =
@@ -103,7 +89,9 @@ fn the_console_tools_see_a_rebalance(broker: &Broker) {
     };
     let (one, mut two) = (consumer(broker), consumer(broker));
     eventually("an even share", || (shares() == [2, 2]).then_some(()));
-    is_stable(broker, "range");
+    let state =
+        said(&mut java(broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
+    assert!(state.contains("Stable") && state.contains("range"), "{state}");
     kill_process(Pid::from_child(&two.0), Signal::TERM).unwrap();
     two.0.wait().unwrap();
     eventually("everything with one", || (shares() == [4]).then_some(()));
@@ -112,7 +100,8 @@ fn the_console_tools_see_a_rebalance(broker: &Broker) {
 
 /// Java's consumer with `group.protocol=consumer`, and the tools' view of its group.
 fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
-    create(broker, "ledger", 4);
+    let create = ["--create", "--topic", "ledger", "--partitions", "4"];
+    said(&mut java(broker, TOPICS, &create), "");
     let settings = "consumer.session.timeout.ms=3000,consumer.heartbeat.interval.ms=300";
     let alter = ["--entity-type", "groups", "--entity-name", "readers", "--alter"];
     said(&mut java(broker, CONFIGS, &[&alter[..], &["--add-config", settings]].concat()), "");
@@ -127,7 +116,6 @@ fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
     };
     let shares = || {
         let members = ["--describe", "--group", "readers", "--members", "--verbose"];
-        let members = [&members[..], &PATIENT].concat();
         let text = said(&mut java(broker, GROUPS, &members), "");
         let lines = text.lines().filter(|line| line.starts_with("readers"));
         let mut shares: Vec<usize> = lines
@@ -139,7 +127,9 @@ fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
     };
     let (one, mut two) = (start(), start());
     eventually("an even share", || (shares() == [2, 2]).then_some(()));
-    is_stable(broker, "uniform");
+    let state =
+        said(&mut java(broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
+    assert!(state.contains("Stable") && state.contains("uniform"), "{state}");
     let list = said(&mut java(broker, GROUPS, &["--list", "--type"]), "");
     assert!(list.contains("readers") && list.to_lowercase().contains("consumer"), "{list}");
     // Killed, not asked to leave: its session is waited for.
@@ -150,7 +140,8 @@ fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
 }
 
 fn the_console_tools_change_settings_delete_records_and_measure_logs(broker: &Broker) {
-    create(broker, "ledger", 1);
+    let create = ["--create", "--topic", "ledger", "--partitions", "1"];
+    said(&mut java(broker, TOPICS, &create), "");
     let configs = |arguments: &[&str]| {
         let of = ["--entity-type", "topics", "--entity-name", "ledger"];
         said(&mut java(broker, CONFIGS, &[&of[..], arguments].concat()), "")

@@ -10,7 +10,6 @@ use tandem::wire::{
     Naming, WireError, broker_addresses, cap_versions, naming, newest_naming, number,
 };
 
-use support::cases::cases;
 use support::naming_answers::{Brokers, KEYS, answer, naming_versions, text, written};
 
 fn read(key: ApiKey, version: i16, frame: &[u8]) -> ResponseKind {
@@ -28,7 +27,7 @@ fn brokers() -> impl Strategy<Value = Brokers> {
 }
 
 proptest! {
-    #![proptest_config(cases(0x5EED_0031, 64))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn only_host_and_port_change(named in brokers(), edge in "[a-z0-9.]{1,200}") {

@@ -15,5 +15,5 @@ mod browser;
 mod contents;
 mod drawn;
 mod hostile;
-pub mod large;
+mod large;
 mod made;

@@ -1,7 +1,9 @@
-//! A cluster that requires authentication: `deploy/kafka/up --secure`, with exactly the rights that
-//! the documentation names. All tests share it. Needs the feature `tls`, Java 17, Maven, openssl.
+//! Clusters that require authentication: `deploy/kafka/up --secure`, with exactly the rights that
+//! the documentation names. Needs the feature `tls`, Java 17, Maven and openssl.
 
-mod identities;
-mod refused;
+mod own_membership;
 mod rights;
 mod secrets;
+mod support;
+mod tokens;
+mod unwelcome;

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use support::cases::cases;
 use tandem::neli::membership::Assignor;
 use tandem::time::Mono;
 
@@ -171,7 +170,9 @@ fn a_late_answer_does_not_make_a_session_longer() {
 }
 
 proptest! {
-    #![proptest_config(cases(0x5EED_0014, 300))]
+    #![proptest_config(ProptestConfig {
+        cases: 300, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_group_gives_nothing_twice_and_settles_in_time(story in story()) {

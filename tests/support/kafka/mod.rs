@@ -2,18 +2,13 @@
 
 mod clusters;
 pub mod described;
-pub mod heirs;
-pub mod members;
-pub mod secrets;
-pub mod secured;
 
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use crate::measured;
 use crate::quiet::{NOISE_MAX, await_quiet, is_disturbed, undisturbed as undisturbed_run};
 pub use clusters::{Clusters, free_ports};
 use clusters::{Share, text};
@@ -23,21 +18,24 @@ use tandem::time::Mono;
 use tandem::timeline::{Cause, Interval, Timeline};
 use tandem::verdict::{Report, undisturbed};
 
-/// Waits until no other test of this program runs anything, as [`measured::turn`] does.
+/// What measures time writes, and is alone; what claims no length reads.
+static TURN: RwLock<()> = RwLock::new(());
+
+/// Waits until no other test of this program runs.
 pub fn turn() -> Turn {
-    Turn::Alone(measured::turn())
+    Turn::Alone(TURN.write().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Waits until no test of this program is alone.
+/// Waits until no other test of this program measures.
 pub fn shared_turn() -> Turn {
-    Turn::Beside(measured::shared_turn())
+    Turn::Beside(TURN.read().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The turn of a test.
 pub enum Turn {
-    /// Nothing runs beside it.
+    /// It measures.
     Alone(RwLockWriteGuard<'static, ()>),
-    /// Others run beside it.
+    /// It claims no length.
     Beside(RwLockReadGuard<'static, ()>),
 }
 
@@ -84,12 +82,6 @@ impl Kafka {
     /// The same for a test that claims no length.
     pub fn shared_beside(count: usize, options: &[&str]) -> Self {
         Self::share_in(shared_turn, (2, count), options)
-    }
-
-    /// One cluster that all tests share which ask for it with the same `options`, for a test that
-    /// claims no length.
-    pub fn sole_beside(options: &[&str]) -> Self {
-        Self::share_in(shared_turn, (1, 1), options)
     }
 
     /// One cluster of three brokers, which all tests share that ask for it. A busy machine does not
@@ -167,8 +159,7 @@ impl Kafka {
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String, Report) {
         let out = self.folder.path().join(format!("out-{}", Mono::now().0));
         let mut run = self.tandem(&["chaos", "run"]);
-        run.args(arguments).args(crate::cases::seed_beside(arguments));
-        let done = run.arg("--out").arg(&out).output().unwrap();
+        let done = run.args(arguments).arg("--out").arg(&out).output().unwrap();
         let said = format!("{}\n{}{}", arguments.join(" "), text(&done.stdout), text(&done.stderr));
         eprintln!("{said}");
         let report = std::fs::read(out.join("result.json"));
@@ -228,8 +219,7 @@ impl Kafka {
     pub fn start(&self, arguments: &[&str]) -> Ongoing {
         let out = self.folder.path().join("running");
         let mut run = self.tandem(&["chaos", "run"]);
-        run.args(arguments).args(crate::cases::seed_beside(arguments));
-        run.arg("--out").arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
+        run.args(arguments).arg("--out").arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
         Ongoing { run: run.spawn().unwrap(), out }
     }
 
@@ -248,7 +238,7 @@ impl Kafka {
         let done = self
             .tool("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
             .args(["--bootstrap-server", &self.bootstraps[cluster], "--group", group])
-            .args(["--describe", "--members", "--verbose", "--timeout", "60000"])
+            .args(["--describe", "--members", "--verbose"])
             .output()
             .unwrap();
         assert!(done.status.success(), "{}", text(&done.stderr));
