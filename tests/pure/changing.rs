@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use support::chance::{Draws, history};
 use support::facts::{Story, at, plan};
 use support::recorded::up;
@@ -72,6 +73,8 @@ fn a_settled_group_may_have_yet_to_claim_a_partition_without_roles() {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0001, 256))]
+
     /// The twin: a fold of each roster from the beginning to the end, of which the part before the
     /// change counts, or that after it.
     #[test]

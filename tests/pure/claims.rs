@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::verdict::{Assertion, Distribution, Samples, ms};
 
 fn parse(text: &str) -> Result<String, (usize, String)> {
@@ -85,6 +86,8 @@ fn a_wrong_word_is_reported_with_its_position_and_a_hint() {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0002, 256))]
+
     #[test]
     fn quantiles_are_nearest_rank(counted in prop::collection::vec((0u64..50, 1u64..4), 1..40)) {
         let ms = |(number, times)| (Duration::from_millis(number), times);

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::groups::consumer::{ConsumerHeartbeat, ConsumerSettings, Partition, TopicId};
 use tandem::groups::{Coordinator, CoordinatorSettings, Fault};
 use tandem::time::Mono;
@@ -315,9 +316,7 @@ impl Client {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 1_000, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(0x5EED_0004, 1_000))]
 
     #[test]
     fn no_partition_has_two_owners_and_in_the_end_each_has_one(

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::groups::{
     Commit, Coordinator, CoordinatorSettings, Departure, Heartbeat, Join, Leave, Protocol,
     ReplyBody, Sync, Token,
@@ -218,9 +219,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 1_000, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(0x5EED_0005, 1_000))]
 
     #[test]
     fn no_request_is_lost_and_no_share_is_given_twice(

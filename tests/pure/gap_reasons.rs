@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use support::chance::{Draws, history};
 use support::facts::{Story, at, life, name, plan_apart};
 use support::watched::{drive, drive_seen, plausible};
@@ -75,6 +76,8 @@ fn reported(timeline: &Timeline, place: &Place, span: Interval) -> Cause {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0007, 256))]
+
     #[test]
     fn the_event_of_a_gap_has_the_cause_of_the_report(
         numbers in prop::collection::vec(0u32..1_000_000, 0..700),

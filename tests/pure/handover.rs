@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::ids::{Life, PartitionId};
 use tandem::neli::mesh::{Inquest, Process};
 use tandem::neli::{
@@ -172,7 +173,7 @@ fn rebalance() -> impl Strategy<Value = Rebalance> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(0x5EED_0008, 256))]
 
     /// Statements come up to 1.5 s late, in any order, or never; revocations come late; the
     /// coordinator may begin again.
@@ -273,7 +274,7 @@ fn a_member_that_wakes_hears_within_a_beacon_that_another_one_leads() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(0x5EED_0009, 256))]
 
     #[test]
     fn a_statement_is_read_as_it_was_written(

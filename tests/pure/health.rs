@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use support::chance::{Draws, history};
 use support::facts::{Story, at, plan};
 use support::watched::{All, drive_seen, judged, picture, plausible};
@@ -140,6 +141,8 @@ fn promised(mut plan: Plan) -> Plan {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0010, 256))]
+
     #[test]
     fn what_is_said_at_any_moment_follows_one_rule(
         numbers in prop::collection::vec(0u32..1_000_000, 0..700),

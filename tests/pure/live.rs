@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
+use support::cases::cases;
 use support::chance::{Draws, history};
 use support::facts::{Story, at, plan};
 use support::transcript::{Command, check_folder};
@@ -26,6 +27,8 @@ use tandem::time::Mono;
 use tandem::topology::Plan;
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0011, 256))]
+
     #[test]
     fn late_facts_are_counted_as_the_timeline_judges_them(
         numbers in prop::collection::vec(0u32..1_000_000, 0..700),

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::ids::{PartitionId, RoleIndex};
 use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
 use tandem::observation::{Ending, Mode};
@@ -116,6 +117,8 @@ fn an_assignment_is_no_claim() {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0020, 256))]
+
     /// "It leads partition `i` at `t` iff `V[i] > t - T`": compared with the sentence itself, for
     /// messages at any time and late timers. Its events agree with its answers.
     #[test]
@@ -202,6 +205,8 @@ fn in_fast_mode_a_revocation_ends_the_claim() {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0021, 256))]
+
     /// Fast: "fenced when nothing is heard for `Q`", where only the owner's own messages count, and
     /// each by the instant of its sending. For any arrivals and delays, a claim reaches `Q`
     /// from the latest of its own messages, or from the assignment, and no further.
@@ -272,6 +277,8 @@ fn step() -> impl Strategy<Value = (u64, Step)> {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0022, 256))]
+
     /// Exclusive: "a member claims `k` only while `k` is assigned in this generation and `now -
     /// min(H, A) < T`", and it leads partition `i` "iff `V[i] > t - T`", where both count since the
     /// assignment. Against these sentences, word by word.

@@ -1,6 +1,7 @@
 //! Plans as people read them, what they warn of, and that no text makes their reader fall over.
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::chaos::experiment;
 use tandem::topology::{Assignor, GroupProtocol, Mode, OnDeath, Page, Plan, plan};
 use tandem::yaml::{FileError, Problem};
@@ -108,6 +109,8 @@ fn shown(text: &str, problems: Vec<Problem>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0023, 256))]
+
     #[test]
     fn no_text_makes_a_reader_panic(
         edits in prop::collection::vec(

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use support::facts::{Story, at, failed, fault, life, name, plan, plan_apart};
 use tandem::ids::{GroupName, RoleIndex, TrialNumber};
 use tandem::observation::{FaultClass, MemberEvent, RunEvent};
@@ -12,6 +13,8 @@ use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Findings, Interval, Timeline};
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0024, 256))]
+
     #[test]
     fn a_planted_gap_is_found_exactly_and_nothing_else(
         from in 1_000u64..5_000,

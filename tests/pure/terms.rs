@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::chaos::load_chosen;
 use tandem::topology::{
     Address, Assignor, Bound, Bounds, GroupProtocol, MembershipClient, Mode, OnDeath, Pace, Range,
@@ -255,6 +256,8 @@ fn a_dead_broker_costs_failover_search_and_isolation() {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0027, 256))]
+
     /// A bound that is too wide proves nothing.
     #[test]
     fn a_gap_is_known_to_within_its_terms(

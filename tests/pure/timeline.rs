@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use support::chance::{Draws, history};
 use support::facts::{Story, at, fault, name, plan, plan_with_others};
 use support::{naive, twin};
@@ -39,6 +40,8 @@ fn is_exactly(set: &IntervalSet, wanted: impl Fn(u64) -> bool) {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0028, 256))]
+
     #[test]
     fn sets_of_instants_agree_with_brute_force(a in spans(), b in spans()) {
         let (x, y) = (set(&a), set(&b));

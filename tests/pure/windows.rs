@@ -2,6 +2,8 @@
 //! any history and for late facts; log records point to them; memory is bounded; and missed facts
 //! are unknown, never wrong.
 
+mod found;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +11,9 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use proptest::prelude::*;
-use support::chance::{Draws, history};
+use support::cases::cases;
 use support::facts::{Story, at, plan};
 use support::recorded::{ZERO_WALL, up};
-use support::watched::plausible;
 use support::windowed::{records_lead, shown, wall, windows, windows_agree};
 use tandem::ids::{Life, MemberId, TrialNumber};
 use tandem::live::Live;
@@ -21,9 +22,6 @@ use tandem::telemetry::{RunContext, WindowTrace, WindowTraces};
 use tandem::time::{Mono, Span as Length};
 use tandem::timeline::{Interval, Timeline};
 use tandem::topology::Plan;
-
-/// When the histories of chance end.
-const END: u64 = 25_000;
 
 fn of_fault(fact: &Fact) -> bool {
     matches!(fact.what, What::Run(RunEvent::FaultAsked { .. } | RunEvent::FaultFailed { .. }))
@@ -133,16 +131,15 @@ fn agrees(plan: &Plan, facts: &[Fact], length: u64, delay: impl FnMut() -> Durat
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0029, 256))]
+
     #[test]
     fn windows_add_up_to_what_the_timeline_says_of_the_whole(
         numbers in prop::collection::vec(0u32..1_000_000, 0..700),
         delays in prop::collection::vec(0u64..450, 1..200),
         length in 700u64..9_000,
     ) {
-        let plan = plan(3, &[("p1", 2, 2), ("p2", 2, 2)]);
-        let facts = undisturbed(plausible(history(&["p1", "p2"], &mut Draws::new(numbers)), END));
-        let mut delays = delays.into_iter().cycle().map(Duration::from_millis);
-        agrees(&plan, &facts, length, || delays.next().unwrap());
+        found::agrees_by_chance(numbers, delays, length);
     }
 }
 

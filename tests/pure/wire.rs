@@ -6,6 +6,7 @@ use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic, Replic
 use kafka_protocol::messages::{ApiKey, FetchRequest, RequestHeader};
 use kafka_protocol::protocol::{Encodable, StrBytes};
 use proptest::prelude::*;
+use support::cases::cases;
 use support::samples::written;
 use tandem::wire::{Incoming, SUPPORTED, parse, parse_foreign};
 
@@ -60,11 +61,7 @@ fn a_tagged_field_ends_where_it_says() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 2_000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(0x5EED_0030, 2_000))]
 
     #[test]
     fn damage_is_survived(

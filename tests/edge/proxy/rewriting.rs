@@ -10,6 +10,7 @@ use tandem::wire::{
     Naming, WireError, broker_addresses, cap_versions, naming, newest_naming, number,
 };
 
+use support::cases::cases;
 use support::naming_answers::{Brokers, KEYS, answer, naming_versions, text, written};
 
 fn read(key: ApiKey, version: i16, frame: &[u8]) -> ResponseKind {
@@ -27,7 +28,7 @@ fn brokers() -> impl Strategy<Value = Brokers> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases(0x5EED_0031, 64))]
 
     #[test]
     fn only_host_and_port_change(named in brokers(), edge in "[a-z0-9.]{1,200}") {

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 
 use super::faults::Fault;
 use super::world::{SESSION, Story, World, ms};
@@ -157,9 +158,7 @@ fn a_member_that_gave_up_a_heartbeat_asks_for_all_from_then_on() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 120, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(0x5EED_0003, 120))]
 
     #[test]
     fn no_two_lead_and_all_is_led_in_the_end(story in story()) {

@@ -11,6 +11,7 @@ use tandem::timeline::{Hindrances, Interval, Lateness, Processors};
 use tandem::verdict::{Brief, Verdict};
 
 use crate::disturbed::story::{STALL, TRIAL, asked, judged, ns, numbers, rule, stalled, trials};
+use support::cases::cases;
 use support::facts::at;
 
 /// The share of a wait, millisecond by millisecond.
@@ -76,6 +77,8 @@ fn naive_p(disturbed: u32, failed: u32, all: u32, failures: u32) -> f64 {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0006, 256))]
+
     #[test]
     fn the_imposed_wait_agrees_with_a_count_of_milliseconds(
         from in 0u64..900,

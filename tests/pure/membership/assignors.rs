@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::ids::PartitionId;
 use tandem::neli::membership::{Assignor, Assignors, Candidate, Partitions, Shares};
 use tandem::topology::{SlotHash, Slots};
@@ -245,9 +246,7 @@ fn load(share: &Partitions) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 1_000, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(0x5EED_0012, 1_000))]
 
     #[test]
     fn every_partition_that_a_member_wants_has_one_owner((topics, members) in shared()) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::ids::PartitionId;
 use tandem::neli::membership::{
     Assignor, Partitions, StickyData, Subscription, decode_assignment, encode_assignment,
@@ -128,7 +129,7 @@ fn what_a_member_does_not_reach_is_read_by_others_as_topics_that_are_gone() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(0x5EED_0013, 256))]
 
     #[test]
     fn no_bytes_are_too_odd_to_be_read(bytes in prop::collection::vec(any::<u8>(), 0..80)) {

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::neli::membership::Assignor;
 use tandem::time::Mono;
 
@@ -170,9 +171,7 @@ fn a_late_answer_does_not_make_a_session_longer() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 300, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(0x5EED_0014, 300))]
 
     #[test]
     fn a_group_gives_nothing_twice_and_settles_in_time(story in story()) {

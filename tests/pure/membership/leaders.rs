@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::ids::PartitionId;
 use tandem::neli::membership::{
     Assignor, Broker, GroupConfig, GroupEvent, GroupMember, Joined, Refusal, Request, Response,
@@ -243,9 +244,7 @@ fn story() -> impl Strategy<Value = Story> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 300, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(0x5EED_0015, 300))]
 
     #[test]
     fn two_never_lead_in_exclusive_mode(story in story()) {

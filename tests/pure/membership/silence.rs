@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::ids::PartitionId;
 use tandem::neli::membership::{
     Assignor, Candidate, GroupMember, Request, Sync, encode_assignment, heeds_unreachable,
@@ -378,9 +379,7 @@ fn a_look_into_a_rebalance_finds_nothing_misplaced() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 80, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(0x5EED_0016, 80))]
 
     #[test]
     fn silence_gives_way_and_then_nothing_moves(story in stories()) {

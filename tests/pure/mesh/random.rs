@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use support::cases::cases;
 use tandem::ids::{Life, PartitionId};
 use tandem::neli::mesh::{
     Inquest, LinkId, Mesh, MeshConfig, Notice, Order, Process, Share, StandIn, Word,
@@ -282,6 +283,8 @@ fn deaths(count: usize, killed: usize, draws: Vec<u32>) -> Result<World, TestCas
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0017, 256))]
+
     #[test]
     fn each_orphan_has_exactly_one_stand_in(
         count in 2_usize..7,

@@ -9,6 +9,7 @@ use tandem::timeline::{Recent, Timeline};
 use tandem::topology::Plan;
 use tandem::verdict::joint_gaps_found;
 
+use support::cases::cases;
 use support::facts::{Story, at, failed, fault, plan};
 
 /// What a trial shows.
@@ -131,7 +132,8 @@ fn seen() -> impl Strategy<Value = Seen> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(0x5EED_0026, 24))]
+
     #[test]
     fn a_trial_is_judged_from_its_own_facts_as_from_all(
         trials in prop::collection::vec(seen(), 1..7),

@@ -2,6 +2,7 @@
 //! each end takes the other for dead, and the ledger refutes that.
 
 use proptest::prelude::*;
+use support::cases::cases;
 
 use super::{Item, World};
 
@@ -42,6 +43,8 @@ impl World {
 }
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0018, 256))]
+
     #[test]
     fn the_ledger_refutes_every_false_death_and_true_ones_stay(
         count in 2_usize..6,

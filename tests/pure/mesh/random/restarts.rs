@@ -1,10 +1,13 @@
 //! Deaths that follow each other within one rebalance, while the dead are started again.
 
 use proptest::prelude::*;
+use support::cases::cases;
 
 use super::{World, process};
 
 proptest! {
+    #![proptest_config(cases(0x5EED_0019, 256))]
+
     /// Each dead member is started again, and one dies after the other before the group assigns
     /// anything anew. An orphan has one stand-in while a member of its generation lives. After
     /// that it has at least one: each death may give it to a member that came later as well.
