@@ -17,6 +17,7 @@ pub mod applied;
 pub mod beacons;
 pub mod blocking_disk;
 pub mod broker_process;
+pub mod cases;
 pub mod chance;
 pub mod coordinator;
 pub mod deployed;
