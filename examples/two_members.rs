@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 const WIDTH: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 /// It is waited for a state no longer than this.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 
 fn config(life: &str, cluster: &Cluster) -> Result<Config, Box<dyn Error>> {

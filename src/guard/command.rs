@@ -290,15 +290,24 @@ impl Drop for Running<'_> {
 mod tests {
     use super::*;
 
-    /// Nothing takes as long on a busy host, and what sleeps here sleeps for twice as long.
-    const PATIENCE: Duration = Duration::from_secs(30);
+    /// Nothing takes as long on a busy host, and what sleeps here sleeps for much longer.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Waits until it is so.
+    fn eventually(what: &str, mut so: impl FnMut() -> bool) {
+        let began = Mono::now();
+        while !so() {
+            assert!(Mono::now().since(began) < PATIENCE, "{what}: not within {PATIENCE:?}");
+            std::thread::sleep(LOOK);
+        }
+    }
 
     fn command(folder: &std::path::Path, words: &[&str]) -> UserCommand {
         UserCommand {
             command: words.iter().map(ToString::to_string).collect(),
             folder: folder.to_owned(),
             environment: BTreeMap::from([("TANDEM_FAULT".to_owned(), "1.x".to_owned())]),
-            timeout: Span::ms(20_000),
+            timeout: Span(2 * PATIENCE),
             log: folder.join("log"),
         }
     }
@@ -308,30 +317,40 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let script = "echo $TANDEM_FAULT in $PWD; head -c 200000 /dev/zero | tr '\\0' x";
         command(folder.path(), &["sh", "-c", script]).run().unwrap();
-        let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+        // Nothing waits long for the end of the output.
+        let mut log = String::new();
+        eventually("the end of the log", || {
+            log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+            log.ends_with("(the rest of the output is not kept)\n")
+        });
         assert!(log.starts_with("$ sh -c 'echo"), "{log}");
         assert!(log.contains(&format!("\n1.x in {}\n", folder.path().display())), "{log}");
-        assert!(log.len() < 70_000 && log.ends_with("(the rest of the output is not kept)\n"));
+        assert!(log.len() < 70_000, "{} bytes", log.len());
     }
 
     #[test]
     fn a_late_command_is_killed_with_all_that_it_started() {
         let folder = tempfile::tempdir().unwrap();
         // Both the command and its child ignore SIGTERM.
-        let script = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > child; sleep 60' & wait";
-        let began = Mono::now();
+        let script = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > child; sleep 600' & wait";
         let command = command(folder.path(), &["sh", "-c", script]);
-        // Long enough for both to ignore it by then, also on a busy host.
-        let error = UserCommand { timeout: Span::ms(3_000), ..command }.run().unwrap_err();
+        let command = UserCommand { timeout: Span::ms(1), ..command };
+        // It is late from its first look on, which comes once both ignore the signal.
+        let mut running = command.start().unwrap();
+        let mut child = String::new();
+        eventually("both ignore the signal", || {
+            child = std::fs::read_to_string(folder.path().join("child")).unwrap_or_default();
+            child.ends_with('\n')
+        });
+        let mut done = None;
+        eventually("the end of the command", || {
+            done = running.poll(false);
+            done.is_some()
+        });
+        let error = done.unwrap().unwrap_err();
         assert!(matches!(error, CommandError::Late { .. }), "{error}");
-        assert!(Mono::now().since(began) < Duration::from_secs(20));
-        let child = std::fs::read_to_string(folder.path().join("child")).unwrap();
-        let gone = || super::super::started(child.trim().parse().unwrap()).is_none();
-        let began = Mono::now();
-        while !gone() {
-            assert!(Mono::now().since(began) < PATIENCE, "{child} lives");
-            std::thread::sleep(LOOK);
-        }
+        let child = child.trim().parse().unwrap();
+        eventually("the end of its child", || super::super::started(child).is_none());
     }
 
     #[test]
@@ -341,21 +360,16 @@ mod tests {
         let (gone, held) = (["touch", "gone"], ["touch", "held"]);
         let (gone, held) = (command(folder.path(), &gone), command(folder.path(), &held));
         let mut running = gone.prepare().unwrap();
+        // Nothing that comes later shows that it did nothing until then.
         std::thread::sleep(Duration::from_millis(50));
         assert!(running.poll(false).is_none() && !made("gone"));
         running.go().unwrap();
-        let began = Mono::now();
-        while running.poll(false).transpose().unwrap().is_none() {
-            assert!(Mono::now().since(began) < PATIENCE);
-            std::thread::sleep(LOOK);
-        }
+        eventually("its end", || running.poll(false).transpose().unwrap().is_some());
         assert!(made("gone"));
         // The pipe closes, as it does when the controller dies.
         let mut running = held.prepare().unwrap();
         running.gate.take();
-        while running.poll(false).is_none() {
-            std::thread::sleep(LOOK);
-        }
+        eventually("its end", || running.poll(false).is_some());
         assert!(!made("held"));
     }
 

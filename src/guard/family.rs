@@ -120,10 +120,19 @@ mod tests {
     use super::*;
     use std::process::{Command, Stdio};
 
+    /// Waits until it is so.
+    fn eventually(what: &str, so: impl Fn() -> bool) {
+        let (began, most) = (Mono::now(), Duration::from_secs(60));
+        while !so() {
+            assert!(Mono::now().since(began) < most, "{what}: not within {most:?}");
+            std::thread::sleep(LOOK);
+        }
+    }
+
     #[test]
     fn a_grandchild_is_of_the_family_and_a_stranger_is_not() {
         let mut child = Command::new("sh")
-            .args(["-c", "sleep 60 & echo $!; wait"])
+            .args(["-c", "sleep 600 & echo $!; wait"])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -145,26 +154,20 @@ mod tests {
 
     #[test]
     fn a_family_is_stopped_and_runs_again() {
-        let mut child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
+        let mut child = Command::new("sh").args(["-c", "sleep 600 & wait"]).spawn().unwrap();
         let root = std::process::id();
         let ours = |child: u32| {
             let all = family(root).into_iter().filter(|one| one.pid == child);
             all.chain(family(child)).collect::<Vec<_>>()
         };
-        while ours(child.id()).len() < 2 {
-            std::thread::sleep(LOOK);
-        }
+        eventually("a grandchild", || ours(child.id()).len() == 2);
         let all = ours(child.id());
         signal_families(&[child.id()], Signal::STOP);
         let sleeper = *all.last().unwrap();
-        while sleeper.runs() {
-            std::thread::sleep(LOOK);
-        }
+        eventually("the sleeper is stopped", || !sleeper.runs());
         assert!(all[0].runs(), "the root itself is not of its family");
         signal_families(&[child.id()], Signal::CONT);
-        while !sleeper.runs() {
-            std::thread::sleep(LOOK);
-        }
+        eventually("the sleeper runs", || sleeper.runs());
         for one in all {
             one.signal(&[Signal::KILL]).unwrap();
         }
@@ -175,12 +178,10 @@ mod tests {
     fn what_bears_the_mark_is_ended_and_nothing_else() {
         let mark = format!("test/p1/{}", std::process::id());
         let sleep =
-            |mark: &str| Command::new("sleep").arg("60").env(WORK_MARK, mark).spawn().unwrap();
+            |mark: &str| Command::new("sleep").arg("600").env(WORK_MARK, mark).spawn().unwrap();
         let (mut ours, mut other) = (sleep(&mark), sleep(&format!("{mark}0")));
         // The child still has this process's environment until it has become `sleep`.
-        while !has_mark(ours.id(), WORK_MARK, &mark) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        eventually("its mark", || has_mark(ours.id(), WORK_MARK, &mark));
         end_marked(&mark).unwrap();
         assert!(!ours.wait().unwrap().success());
         assert!(other.try_wait().unwrap().is_none(), "a process of another mark was ended");

@@ -178,9 +178,26 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
+    use crate::time::Mono;
 
     fn run() -> Run {
         Run::own("calm-1/2".to_owned(), "duo".parse().unwrap(), "/tmp/out".into())
+    }
+
+    /// A holder has ended once no process has its file open: one that another test starts at that
+    /// moment has it until it has become another program.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Takes it as soon as its holder has ended.
+    fn taken(path: &Path) -> (Ledger, Page) {
+        let began = Mono::now();
+        loop {
+            if let Some(taken) = Ledger::take(path).unwrap() {
+                return taken;
+            }
+            assert!(Mono::now().since(began) < PATIENCE, "its holder has ended, and it is locked");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn broker(name: &str) -> Revival {
@@ -209,7 +226,7 @@ mod tests {
         let expected =
             Page { run: run(), held: vec![me], promised: vec![broker("b")], owed: Vec::new() };
         assert_eq!(page(&path).unwrap(), expected);
-        let (taken, content) = Ledger::take(&path).unwrap().unwrap();
+        let (taken, content) = taken(&path);
         assert_eq!(content, expected);
         taken.remove().unwrap();
         assert!(Ledger::take(&path).unwrap().is_none());

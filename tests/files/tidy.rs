@@ -118,12 +118,13 @@ const IMPURE: &[&str] = &[
     "std::fs",
     "std::process",
     "std::thread",
-    "Mono::now",
+    "Mono::now", // clock: a name
     "Wall::now",
     "rand::rng",
 ];
 
-fn sources(folder: &str) -> Vec<(PathBuf, String)> {
+/// The Rust files below a folder of the repository, with their texts.
+pub(crate) fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
     while let Some(folder) = folders.pop() {

@@ -1,9 +1,7 @@
-//! Apache Kafka itself: plain, secured, through edges. One test at a time.
+//! Apache Kafka itself: plain, secured, through edges. Tests of one kind of clusters share them.
+//! What faults cost on it, and what takes minutes, is in `tests/measured/kafka`.
 
-mod beside;
 mod clusters;
 mod kafka_edges;
-mod parity;
 #[cfg(feature = "tls")]
 mod secure;
-mod shared_groups;

@@ -7,8 +7,8 @@
 //! was given last, unless the request says otherwise. Times are milliseconds: `at=` of a clock
 //! that a test sets, and `real=` instead where a clock of the real world needs a margin. What
 //! cannot be seen over a socket is not in a transcript, so that every subject is asked the same:
-//! the core and the embedded broker here, Apache Kafka in `tests/kafka/parity.rs`. An answer that
-//! not all give is marked: `here: …`, `kafka: …`, `kafka-3.9.1: …`.
+//! the core and the embedded broker here, Apache Kafka in `tests/measured/kafka/parity.rs`. An
+//! answer that not all give is marked: `here: …`, `kafka: …`, `kafka-3.9.1: …`.
 
 use support::coordinator::core::Core;
 use support::coordinator::embedded::Embedded;

@@ -55,13 +55,13 @@ fn seats(picture: &Picture) -> impl Iterator<Item = (&MemberId, &MemberPicture)>
 
 /// The processes of all members.
 pub fn processes(up: &Up) -> Vec<u32> {
-    let picture = up.status().1.unwrap();
+    let picture = eventually("its status", SOON, || up.status().1);
     seats(&picture).filter_map(|(_, member)| member.pid).collect()
 }
 
 /// The process of a member.
 pub fn process(up: &Up, name: &str) -> u32 {
-    let picture = up.status().1.unwrap();
+    let picture = eventually("its status", SOON, || up.status().1);
     let (_, found) = seats(&picture).find(|(member, _)| member.as_str() == name).unwrap();
     found.pid.unwrap()
 }

@@ -1,10 +1,10 @@
 //! A disk that blocks on demand: an ext4 of its own on a loop device, frozen like a snapshot of the
 //! disk below would freeze it. A process that writes to it blocks, and cannot even be killed.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::fs::{FallocateFlags, fallocate};
 use tempfile::TempDir;
 
 /// The disk. Dropped, it goes on, and is removed.
@@ -21,8 +21,11 @@ fn done(program: &str, args: &[&Path]) -> Result<(), String> {
 }
 
 impl BlockingDisk {
-    /// One of 64 MiB; nothing where this machine does not let us, and that is said.
-    pub fn new() -> Option<Self> {
+    /// One of 64 MiB.
+    ///
+    /// # Panics
+    /// This machine does not have it: what is missing is named.
+    pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mount = folder.path().join("disk");
         std::fs::create_dir(&mount).unwrap();
@@ -32,10 +35,9 @@ impl BlockingDisk {
         let mounted = done("mkfs.ext4", &[quiet, &image])
             .and_then(|()| done("mount", &[looped, &image, &mount]));
         if let Err(lacks) = mounted {
-            eprintln!("NOT CHECKED, a disk that blocks needs root, mkfs.ext4 and mount: {lacks}");
-            return None;
+            panic!("missing: root, mkfs.ext4 and loop mounts, for a disk that blocks: {lacks}");
         }
-        Some(Self { folder, mount })
+        Self { folder, mount }
     }
 
     /// A folder on it.
@@ -46,12 +48,14 @@ impl BlockingDisk {
     /// Leaves no room on it, until the file that takes it is removed.
     pub fn fill(&self) -> PathBuf {
         let path = self.mount.join("full");
-        let mut file = std::fs::File::create(&path).unwrap();
+        let (file, mut length) = (std::fs::File::create(&path).unwrap(), 0);
         // The last blocks go one by one.
         for size in [1 << 20, 4096] {
-            let zeros = vec![0; size];
-            while file.write_all(&zeros).and_then(|()| file.sync_all()).is_ok() {}
+            while fallocate(&file, FallocateFlags::empty(), length, size).is_ok() {
+                length += size;
+            }
         }
+        file.sync_all().unwrap();
         path
     }
 

@@ -1,5 +1,5 @@
 //! What property tests draw: by a seed that stands in the source, so that the code alone decides.
-//! `TANDEM_EXPLORE` draws others.
+//! `tests/explore` draws others.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -26,7 +26,7 @@ const REFUSED: [u32; 2] = [65_536, 1_024];
 pub fn cases(seed: u64, count: u32) -> Config {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let foreign: Vec<String> = names.filter(|name| name.starts_with("PROPTEST_")).collect();
-    assert!(foreign.is_empty(), "unset {foreign:?}: TANDEM_EXPLORE draws what the source does not");
+    assert!(foreign.is_empty(), "unset {foreign:?}: tests/explore draws what the source does not");
     let base: Option<u64> = number("TANDEM_EXPLORE");
     let times = base.and_then(|_| number("TANDEM_EXPLORE_TIMES")).map_or(1, NonZeroU32::get);
     let [local, global] = REFUSED.map(|most| most.saturating_mul(times));
@@ -46,6 +46,16 @@ pub fn cases(seed: u64, count: u32) -> Config {
 fn mixed(base: u64, seed: u64) -> u64 {
     // An odd number: no two bases have one product. The one added keeps 0 from drawing as usual.
     base.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed
+}
+
+/// What an experiment is started with beside arguments that name no seed: it makes the same choices
+/// each time. Families that measure draw theirs, so that many plays have many.
+pub fn seed_beside(arguments: &[impl AsRef<str>]) -> &'static [&'static str] {
+    let named = arguments.iter().any(|argument| argument.as_ref() == "--seed");
+    if named || ["measured", "series"].contains(&crate::family().as_str()) {
+        return &[];
+    }
+    &["--seed", "1"]
 }
 
 /// A variable of the environment that is a number.

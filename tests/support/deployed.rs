@@ -21,11 +21,17 @@ pub struct Deployed {
 impl Deployed {
     /// So many servers, by `deploy/STORE/up`.
     pub fn up(store: &'static str, servers: &str) -> Self {
+        Self::up_with(store, servers, &[])
+    }
+
+    /// The same, with these options of the script.
+    pub fn up_with(store: &'static str, servers: &str, options: &[&str]) -> Self {
         let folder = memory::folder();
         let port = free_ports(1).to_string();
         let mut up = Command::new(format!("{}/deploy/{store}/up", crate::ROOT));
         let state = folder.path().join(store);
-        let done = output(up.args(["--port", &port, "--state"]).arg(state).arg(servers));
+        let done =
+            output(up.args(options).args(["--port", &port, "--state"]).arg(state).arg(servers));
         let addresses = String::from_utf8_lossy(&done.stdout).trim().to_owned();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         Self { store, folder, addresses }

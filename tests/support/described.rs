@@ -76,3 +76,25 @@ pub fn members(broker: &str, group: &str) -> Vec<String> {
     all.sort();
     all
 }
+
+/// The client that has each partition of this topic, once the group is stable with so many members.
+pub fn stable(
+    broker: &str,
+    (group, topic): (&str, &str),
+    members: usize,
+) -> Option<BTreeMap<PartitionId, String>> {
+    let consumer: BaseConsumer =
+        ClientConfig::new().set("bootstrap.servers", broker).create().unwrap();
+    let list = consumer.fetch_group_list(Some(group), Duration::from_secs(20)).ok()?;
+    let found = list.groups().first()?;
+    if found.state() != "Stable" || found.members().len() != members {
+        return None;
+    }
+    let mut all = BTreeMap::new();
+    for member in found.members() {
+        let share = member.assignment().filter(|share| !share.is_empty())?;
+        let client = member.client_id().to_owned();
+        all.extend(decode(share, topic).into_iter().map(|partition| (partition, client.clone())));
+    }
+    Some(all)
+}

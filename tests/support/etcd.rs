@@ -46,8 +46,13 @@ impl Etcd {
 
     /// Sends a signal to one server; they count from 1.
     pub fn signal_one(&self, number: usize, signal: Signal) {
+        signal_pid(self.pid(number), signal);
+    }
+
+    /// The process of one server.
+    pub fn pid(&self, number: usize) -> u32 {
         let pid = fs::read_to_string(self.deployed.state().join("pid")).unwrap();
         let pid = pid.lines().nth(number - 1).unwrap().split_whitespace().next().unwrap();
-        signal_pid(pid.parse().unwrap(), signal);
+        pid.parse().unwrap()
     }
 }

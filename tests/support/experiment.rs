@@ -203,7 +203,7 @@ impl Experiment {
         let mut command = program.unwrap_or_else(usual);
         let (log, out) = (|name| File::create(self.folder.path().join(name)).unwrap(), self.out());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.args(&self.args).arg("--out").arg(&out);
+        command.args(&self.args).args(crate::cases::seed_beside(&self.args)).arg("--out").arg(&out);
         let child = command.stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap();
         Running { child, folder: self.folder, out }
     }

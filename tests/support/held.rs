@@ -8,14 +8,20 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tandem::guard::Identity;
+use tandem::ids::PartitionId;
 use tandem::time::Mono;
 use tempfile::TempDir;
 
 use super::alone::Alone;
+use super::described::stable;
 use super::experiment::{eventually, signal_pid};
+use super::memory;
 
 /// Nothing here takes longer, however loaded the machine.
 pub const SOON: Duration = Duration::from_secs(60);
+/// An exclusive group that a host cannot disturb by stopping any process for two seconds: claims
+/// outlast that, and so do promises. A member that gives a role back waits for the hold.
+pub const PATIENT: &str = "mode: exclusive, session: 30s, heartbeat: 300ms, hold: 3s";
 
 /// A broker, a topology of one group on it, and a folder for what the commands write.
 pub struct Stage {
@@ -23,6 +29,8 @@ pub struct Stage {
     folder: TempDir,
     /// Whether `tandem hold` may make cgroups.
     has_cgroups: bool,
+    /// From SIGTERM to SIGKILL, if not as usual.
+    grace: Option<&'static str>,
 }
 
 /// Becomes a program that finds all cgroups read-only. The process stays the same.
@@ -41,16 +49,23 @@ impl Stage {
         Self::new("mode: exclusive, session: 3s, hold: 1500ms")
     }
 
-    /// The same with other settings of the group.
+    /// The same with other settings of the group. What it writes is in memory: a disk may take
+    /// seconds.
     pub fn new(settings: &str) -> Self {
-        let (broker, folder) = (Alone::start(), TempDir::new().unwrap());
+        let (broker, folder) = (Alone::start(), memory::folder());
         let text = format!(
             "version: 1\nname: held\nroles: [r, s]\nclusters: {{a: {{bootstrap: \"{}\"}}}}\n\
              groups: {{p1: {{cluster: a, partitions: 1, {settings}}}}}\n",
             broker.address
         );
         fs::write(folder.path().join("t.yaml"), text).unwrap();
-        Self { broker, folder, has_cgroups: true }
+        Self { broker, folder, has_cgroups: true, grace: None }
+    }
+
+    /// The same, with so long from SIGTERM to SIGKILL.
+    pub fn with_grace(mut self, grace: &'static str) -> Self {
+        self.grace = Some(grace);
+        self
     }
 
     /// The same, where `tandem hold` may make no cgroup.
@@ -92,6 +107,7 @@ impl Stage {
         hold.args(["hold", "-f", "t.yaml", "--group", "p1", "--name", name]);
         hold.args(more);
         if !command.is_empty() {
+            hold.args(self.grace.map(|grace| ["--grace", grace]).into_iter().flatten());
             hold.arg("--").args(command);
         }
         hold.current_dir(self.folder.path()).env("XDG_STATE_HOME", self.path("state"));
@@ -155,6 +171,17 @@ impl Stage {
         let path = self.path(&format!("{name}.pid"));
         let found = || read(&path).filter(|one| Some(*one) != before);
         eventually(&format!("the command of {name}"), SOON, found)
+    }
+
+    /// Waits until the group is stable with so many members. The name of the one that has the
+    /// partition.
+    pub fn settled(&self, members: usize) -> String {
+        eventually("a stable group", SOON, || {
+            let of = ("held-p1", "held-p1");
+            let shares = stable(&self.broker.address, of, members)?;
+            let life = shares.get(&PartitionId(0))?;
+            Some(life.rsplit_once('.')?.0.to_owned())
+        })
     }
 
     /// No command found another at its side.

@@ -1,14 +1,13 @@
 //! Measurements. Each is made once: the rule of the experiment, and no test, decides which of its
-//! trials the host disturbed. The same rule decides about a whole run: if more than a third of its
-//! trials were disturbed, independent of their outcomes, the run is shown and repeated once. If the
-//! second run is disturbed as well, the result is unknown on this host: the run is shown and
-//! counted as such, and `tests/all` ends with the list.
+//! trials the host disturbed. If more than a third of them were, independent of their outcomes, the
+//! result is unknown on this host: the run is shown and counted as such, and `tests/measure` ends
+//! with the list.
 //!
 //! Runs are made side by side, as many as there are threads for tests: one of nine processes takes
 //! about a third of one processor. What a neighbour takes from a run is a stall of the host like
-//! any other, and disturbs the trial by the same rule. The replacement of a disturbed run is made
-//! alone. So is what that rule does not protect: claims of a few milliseconds, where less than a
-//! stall decides, and programs of the user, stores and threads of a test, which it does not watch.
+//! any other, and disturbs the trial by the same rule. What that rule does not protect is made
+//! alone: claims of a few milliseconds, where less than a stall decides, and programs of the user,
+//! stores and threads of a test, which it does not watch.
 //! What takes a processor after a run, as judging does, takes a [`shared_turn`].
 //!
 //! | | |
@@ -41,7 +40,7 @@ pub fn shared_turn() -> RwLockReadGuard<'static, ()> {
     TURN.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How the first run of a measurement is made.
+/// What runs beside a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Company {
     Others,
@@ -77,7 +76,7 @@ pub fn measured_alone(
 /// The same of several runs at once, beside others.
 #[must_use]
 pub fn measured_together<const N: usize>(
-    play: impl FnMut() -> [Finished; N],
+    play: impl FnOnce() -> [Finished; N],
     judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> Option<[Finished; N]> {
     played(Company::Others, play, judge)
@@ -86,36 +85,21 @@ pub fn measured_together<const N: usize>(
 /// The same of several runs at once, and nothing beside them.
 #[must_use]
 pub fn measured_alone_together<const N: usize>(
-    play: impl FnMut() -> [Finished; N],
+    play: impl FnOnce() -> [Finished; N],
     judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> Option<[Finished; N]> {
     played(Company::None, play, judge)
 }
 
-/// Makes runs, again and alone if the host disturbed one.
+/// Makes runs, once.
 fn played<const N: usize>(
-    first: Company,
-    play: impl FnMut() -> [Finished; N],
+    company: Company,
+    play: impl FnOnce() -> [Finished; N],
     judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> Option<[Finished; N]> {
     let is_disturbed = |runs: &[Finished; N]| runs.iter().any(Finished::is_disturbed);
     let shown = |runs: &[Finished; N]| runs.iter().map(ToString::to_string).collect();
-    in_turn(first, play, is_disturbed, shown).map(|runs| {
-        // It takes a processor, and a run that is alone must have them all.
-        let _turn = shared_turn();
-        judged(runs, judge)
-    })
-}
-
-/// Makes something in this company, and alone if the host disturbed it.
-fn in_turn<T>(
-    first: Company,
-    mut play: impl FnMut() -> T,
-    is_disturbed: impl Fn(&T) -> bool,
-    shown: impl Fn(&T) -> String,
-) -> Option<T> {
-    let mut company = first;
-    let in_turn = || match std::mem::replace(&mut company, Company::None) {
+    let in_turn = || match company {
         Company::Others => {
             let _turn = shared_turn();
             play()
@@ -125,7 +109,11 @@ fn in_turn<T>(
             play()
         }
     };
-    undisturbed(in_turn, is_disturbed, shown)
+    undisturbed(in_turn, is_disturbed, shown).map(|runs| {
+        // It takes a processor, and a run that is alone must have them all.
+        let _turn = shared_turn();
+        judged(runs, judge)
+    })
 }
 
 /// What was measured, where it is as `judge` wants it.

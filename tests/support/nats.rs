@@ -27,9 +27,13 @@ impl Nats {
 
     /// Kills it.
     pub fn kill(&self) {
+        signal_pid(self.pid(), Signal::KILL);
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
         let pid = fs::read_to_string(self.deployed.state().join("pid")).unwrap();
-        let pid = pid.split_whitespace().next().unwrap();
-        signal_pid(pid.parse().unwrap(), Signal::KILL);
+        pid.split_whitespace().next().unwrap().parse().unwrap()
     }
 
     /// Starts it again, at its address.

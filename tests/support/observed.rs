@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
 use tandem::guard::Identity;
-use tandem::ids::Life;
+use tandem::ids::{Life, RoleIndex};
 use tandem::live_view::{Counts, Level, Picture};
 use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
+use tandem::timeline::{Interval, TimelineBuilder};
 use tempfile::TempDir;
 
 use super::alone::Alone;
@@ -37,20 +38,25 @@ impl Drop for Hold {
 impl Stage {
     #[expect(clippy::new_without_default, reason = "it starts processes")]
     pub fn new() -> Self {
-        Self::with("launch: external")
+        Self::with("launch: external", "3s")
     }
 
-    /// The same, where experiments may hit the members.
+    /// The same with sessions that last while a host stops any process for two seconds.
+    pub fn patient() -> Self {
+        Self::with("launch: external", "6s")
+    }
+
+    /// The same as the first, where experiments may hit the members.
     pub fn that_allows_chaos() -> Self {
-        Self::with("launch: external, chaos: allowed")
+        Self::with("launch: external, chaos: allowed", "3s")
     }
 
-    fn with(group: &str) -> Self {
+    fn with(group: &str, session: &str) -> Self {
         let (brokers, folder) = (vec![Alone::start(), Alone::start()], memory::folder());
         let text = format!(
             "version: 1\nname: seen\nroles: [r]\n\
              clusters: {{a: {{bootstrap: \"{}\"}}, b: {{bootstrap: \"{}\"}}}}\n\
-             defaults: {{session: 3s}}\n\
+             defaults: {{session: {session}}}\n\
              groups:\n  p1: {{cluster: a, {group}}}\n  p2: {{cluster: b, {group}}}\n",
             brokers[0].address, brokers[1].address
         );
@@ -125,6 +131,17 @@ pub fn leader(picture: &Picture, group: &str) -> Option<String> {
 pub fn counts(picture: &Picture) -> BTreeMap<String, Counts> {
     let groups = picture.groups.iter().map(|(name, group)| (name.to_string(), group.counts));
     groups.chain([("all".to_owned(), picture.joint)]).collect()
+}
+
+/// The gaps of a group, as a journal has them.
+pub fn gaps(up: &Up, group: &str) -> Vec<Interval> {
+    let recording = up.recording();
+    let mut builder = TimelineBuilder::new(&recording.header.plan);
+    recording.facts.iter().for_each(|fact| builder.observe(fact));
+    let timeline = builder.finish_upkeep(false);
+    let line = &timeline.groups.iter().find(|(name, _)| name.as_str() == group).unwrap().1;
+    let of = line.findings.gaps.iter().filter(|gap| gap.roles.contains(RoleIndex(0)));
+    of.map(|gap| gap.span).collect()
 }
 
 /// Waits until so many members have been assigned what they hold for two seconds: before that, a

@@ -45,7 +45,7 @@ impl Postgres {
 
     /// Starts one.
     pub fn empty() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::memory::folder();
         // Its user must reach it.
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let data = folder.path().join("data");

@@ -57,7 +57,7 @@ pub struct Overlap {
     first: Held,
     second: Held,
     length: Duration,
-    /// The longest stall from the end of the promise to the end of the work.
+    /// The longest stall from the end of the promise to the end of the work, where it was watched.
     stalled: Duration,
 }
 
@@ -127,7 +127,8 @@ pub struct Promises {
     book: Book,
     machines: BTreeMap<String, (Hold, Job)>,
     started: usize,
-    watch: Watch,
+    /// What the host keeps from running, where that is asked.
+    watch: Option<Watch>,
 }
 
 /// The process of a job; killed with this value.
@@ -141,7 +142,21 @@ impl Drop for Job {
 }
 
 impl Promises {
+    /// So many jobs, on a host whose stalls are watched.
     pub fn start(count: usize) -> Self {
+        let watch = Watch::begin();
+        watch.add(std::process::id());
+        Self::begin_with(count, Stage::new("mode: exclusive, hold: 400ms"), Some(watch))
+    }
+
+    /// So many jobs, in a group whose sessions last while a host stops any process for two
+    /// seconds. Its stalls are not watched: nothing says whose fault a late job is.
+    pub fn unwatched(count: usize) -> Self {
+        let group = "mode: exclusive, session: 10s, heartbeat: 100ms, hold: 400ms";
+        Self::begin_with(count, Stage::new(group), None)
+    }
+
+    fn begin_with(count: usize, stage: Stage, watch: Option<Watch>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let book = Book::default();
@@ -152,10 +167,7 @@ impl Promises {
                 std::thread::spawn(move || hear(stream, &book));
             }
         });
-        let stage = Stage::new("mode: exclusive, hold: 400ms");
-        let (machines, watch) = (BTreeMap::new(), Watch::begin());
-        watch.add(std::process::id());
-        let mut promises = Self { stage, port, book, machines, started: 0, watch };
+        let mut promises = Self { stage, port, book, machines: BTreeMap::new(), started: 0, watch };
         (0..count).for_each(|_| drop(promises.begin("0")));
         promises
     }
@@ -170,8 +182,10 @@ impl Promises {
         job.arg(Path::new(crate::ROOT).join("tests/support/promised.py"));
         job.args([&port.to_string(), "r", &self.port.to_string(), &name, overstay]);
         let job = job.stdin(Stdio::null()).spawn().unwrap();
-        self.watch.add(job.id());
-        self.watch.add(hold.pid());
+        if let Some(watch) = &self.watch {
+            watch.add(job.id());
+            watch.add(hold.pid());
+        }
         self.machines.insert(name.clone(), (hold, Job(job)));
         name
     }
@@ -214,7 +228,9 @@ impl Promises {
         let (hold, job) = self.machines.get_mut(name).unwrap();
         hold.signal(Signal::TERM);
         assert_eq!(hold.ends().code(), Some(0), "{name}");
-        self.watch.remove(job.0.id());
+        if let Some(watch) = &self.watch {
+            watch.remove(job.0.id());
+        }
     }
 
     /// Jobs of two of which one began before the work or the promise of the other had ended.
@@ -225,7 +241,8 @@ impl Promises {
         for (at, second) in all.iter().enumerate() {
             let earlier = all[..at].iter().filter(|first| first.name != second.name);
             for first in earlier.filter(|first| until(first) > second.from) {
-                let stalled = self.watch.longest(first.promised, until(first));
+                let longest = |watch: &Watch| watch.longest(first.promised, until(first));
+                let stalled = self.watch.as_ref().map_or(Duration::ZERO, longest);
                 let length = until(first).min(until(second)).since(second.from);
                 let (first, second) = (first.clone(), second.clone());
                 found.push(Overlap { first, second, length, stalled });

@@ -1,6 +1,6 @@
-//! Waiting for a quiet host before a measurement does not affect its outcome. Neither does
-//! repeating a run that the host disturbed, if the product's rule decides that, independent of the
-//! outcome.
+//! Measurements are made on a quiet host, and each is made once. Waiting for a quiet host before
+//! one does not affect its outcome. If the host disturbs it nevertheless, what it asks is unknown:
+//! the product's rule decides that, and does not look at the outcome.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -31,17 +31,15 @@ pub fn await_quiet(at_most: Duration) {
 /// The host disturbs what it keeps from running for longer than this.
 pub const STALL: Duration = Duration::from_millis(50);
 
-/// How many runs are made at most, until the host has disturbed none beyond its rule.
-const RUNS_MAX: usize = 2;
-
 /// Whether the host has disturbed a run so that its verdict is unknown by the product's rule: more
-/// than a third of its trials, or those that it disturbed fail more often than chance explains, or
-/// a fault whose victims were not hit at once.
+/// than a third of its trials, or a fault whose victims were not hit at once. How the disturbed
+/// trials ended does not matter here: if they fail more often than chance explains, the run is not
+/// disturbed, and its verdict says so.
 pub fn is_disturbed(report: &Report) -> bool {
     let disturbed = report.disturbed.as_ref();
     let is_disturbed = disturbed.is_some_and(|of| {
         let some = u64::try_from(of.trials.len()).unwrap();
-        some * 3 > some + of.undisturbed || of.p_value.is_some_and(|p| p <= of.alpha)
+        some * 3 > some + of.undisturbed
     });
     let late = |fault: &FaultReport| {
         fault.failed.as_ref().is_some_and(|why| why.contains("its victims were hit "))
@@ -68,39 +66,28 @@ fn longest<'a>(record: &RunRecord, of: impl Iterator<Item = &'a Lateness>) -> Du
     of.map(|late| late.imposed(&record.processors)).max().unwrap_or_default()
 }
 
-/// Makes what the host has not disturbed. A disturbed one is shown, passed or failed, and replaced.
-/// Nothing where the host disturbed the last one as well: what the test asks is unknown then, and
-/// noted as such.
+/// Measures once. Nothing where the host disturbed it: what the test asks is unknown then, and
+/// noted as such, with what was measured.
 #[must_use]
 pub fn undisturbed<T>(
-    mut play: impl FnMut() -> T,
-    is_disturbed: impl Fn(&T) -> bool,
-    shown: impl Fn(&T) -> String,
+    measure: impl FnOnce() -> T,
+    is_disturbed: impl FnOnce(&T) -> bool,
+    shown: impl FnOnce(&T) -> String,
 ) -> Option<T> {
-    for left in (0..RUNS_MAX).rev() {
-        let played = play();
-        if !is_disturbed(&played) {
-            return Some(played);
-        }
-        if left == 0 {
-            unknown(&shown(&played));
-        } else {
-            eprintln!(
-                "the host disturbed it, so another is made in its place:\n{}",
-                shown(&played)
-            );
-            await_quiet(NOISE_MAX);
-        }
+    let measured = measure();
+    if is_disturbed(&measured) {
+        unknown(&shown(&measured));
+        return None;
     }
-    None
+    Some(measured)
 }
 
-/// Notes that what this test asks is unknown, for the host disturbed every run: here, and for
-/// `tests/all`, which ends with the list.
+/// Notes that what this test asks is unknown, for the host disturbed it: here, and for
+/// `tests/measure`, which ends with the list.
 fn unknown(shown: &str) {
     let thread = std::thread::current();
     let (name, program) = (thread.name().unwrap_or("?"), crate::family());
-    eprintln!("UNKNOWN {program}: {name}: the host disturbed every run\n{shown}");
+    eprintln!("UNKNOWN {program}: {name}: the host disturbed it\n{shown}");
     let list = crate::scratch().join("unknown");
     let mut list = OpenOptions::new().create(true).append(true).open(list).unwrap();
     writeln!(list, "{program}: {name}").unwrap();

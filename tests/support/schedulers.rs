@@ -135,7 +135,8 @@ impl fmt::Display for Tally {
 impl Schedulers {
     /// `count` of them, whose work is this command.
     pub fn start(kept: Kept, is_fenced: bool, work: &str, count: usize) -> Self {
-        let (broker, folder) = (Alone::start(), TempDir::new().unwrap());
+        // SQLite waits for its disk, and a job is due each 100 ms.
+        let (broker, folder) = (Alone::start(), crate::memory::folder());
         let store = match kept {
             Kept::Postgres => {
                 let server = Postgres::empty();

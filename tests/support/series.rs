@@ -1,4 +1,4 @@
-//! Series of trials for `tests/long`: played in parts, continued after an interruption, and
+//! Series of trials for `tests/measure`: played in parts, continued after an interruption, and
 //! reported in one row. Every finished part counts: no part is repeated for its outcome. The rule
 //! of the experiment decides which trials the host disturbed.
 
@@ -24,13 +24,24 @@ pub const PART_MAX: Duration = Duration::from_secs(900);
 
 /// Where the parts of a series are kept; what is only tried is no part of one.
 pub fn folder(name: &str) -> PathBuf {
-    let place = if tried().is_some() { "target/tried" } else { "target/long" };
+    let place = if tried().is_some() { "target/tried" } else { "target/measured" };
     let folder = Path::new(crate::ROOT).join(place).join(name);
-    if tried().is_some() || std::env::var_os("TANDEM_AGAIN").is_some() {
+    if tried().is_some() {
         fs::remove_dir_all(&folder).ok();
+    } else if std::env::var_os("TANDEM_AGAIN").is_some() {
+        set_aside_series(&folder);
     }
     fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+/// Keeps the journals of a series that is to be played once more, however it ended.
+fn set_aside_series(folder: &Path) {
+    let free = |number: &u32| folder.with_extension(format!("before-{number}"));
+    if folder.exists() {
+        let number = (1..).find(|number| !free(number).exists()).unwrap();
+        fs::rename(folder, free(&number)).unwrap();
+    }
 }
 
 /// Waits until the host is quiet, unless the series is only tried.

@@ -13,9 +13,8 @@ use super::experiment::{eventually, signal_pid};
 use super::up::{Up, nothing_is_left};
 
 const SOON: Duration = Duration::from_secs(60);
-/// The session is long enough for a busy host: a restart is over within it.
-const ARGS: &str = "-f topologies/solo.yaml --set defaults.session=10s --set \
-     defaults.static_members=true --set defaults.restart.after=50ms";
+const ARGS: &str = "-f topologies/solo.yaml --set defaults.static_members=true --set \
+     defaults.restart.after=50ms";
 
 /// Those of `p1`.
 const MEMBERS: usize = 3;
@@ -40,9 +39,15 @@ fn victim() -> MemberId {
     "p1-2".parse().unwrap()
 }
 
-/// Kills one of three static members so often, each time once its last life leads.
+/// Kills one of three static members so often, each time once its last life leads. The session is
+/// long enough for a busy host: a restart is over within it.
 pub fn restart(count: usize) -> Restarts {
-    let mut up = Up::start(ARGS);
+    restart_with("--set defaults.session=10s", count)
+}
+
+/// The same, with these arguments.
+pub fn restart_with(more: &str, count: usize) -> Restarts {
+    let mut up = Up::start(&format!("{ARGS} {more}"));
     let group: GroupName = "p1".parse().unwrap();
     let settled = |more: &dyn Fn(u32) -> bool| {
         let picture = up.status().1?;

@@ -29,6 +29,11 @@ impl ThreeStores {
         )
     }
 
+    /// Their processes.
+    pub fn pids(&self) -> [u32; 3] {
+        [self.etcd.pid(1), self.zookeeper.pid(1), self.nats.pid()]
+    }
+
     /// The groups and their settings.
     pub fn groups() -> Vec<(&'static str, String)> {
         let settings = [

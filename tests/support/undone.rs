@@ -21,7 +21,7 @@ use super::leftovers::{Family, GONE, addresses};
 use super::stalls::Watch;
 
 /// What is not undone by then stays.
-const HEALED: Duration = Duration::from_secs(30);
+const HEALED: Duration = Duration::from_secs(120);
 /// A run without its guard ends no later than this after the signal: it asks its members to leave,
 /// and its brokers to end, before it kills them.
 const ENDED: Duration = Duration::from_secs(10);
@@ -130,7 +130,12 @@ impl Stage {
     /// The same, when they are.
     pub fn under_way(&self) -> (Running, Family) {
         // The broker that is paused is the one that cannot even hear that its run is gone.
-        let run = self.start(Embedded::Paused);
+        self.under_way_with(Embedded::Paused)
+    }
+
+    /// The same, with this fault of the embedded broker.
+    pub fn under_way_with(&self, embedded: Embedded) -> (Running, Family) {
+        let run = self.start(embedded);
         are_in_force(&run);
         let family = Family::of(&run);
         assert!(family.ports.len() > 1 && family.doing("edge").len() == 1, "{:?}", family.seen);
@@ -146,10 +151,10 @@ impl Stage {
         TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
     }
 
-    /// Waits until every fault is undone that leaves no process behind: brokers that were killed
-    /// run again.
+    /// Waits until every fault is undone that leaves no process behind, however long that takes:
+    /// brokers that were killed run again.
     pub fn is_healed(&self) {
-        self.is_healed_since(Mono::now());
+        self.healed_after(Mono::now());
     }
 
     /// The same, five seconds after a signal at the latest, or as much later as the host stalled;

@@ -22,6 +22,12 @@ impl ZooKeeper {
         Self::of("1")
     }
 
+    /// One server with this `tickTime`, in milliseconds.
+    pub fn ticking(tick: &str) -> Self {
+        let deployed = Deployed::up_with("zookeeper", "1", &["--tick", tick]);
+        Self { addresses: deployed.addresses.clone(), deployed }
+    }
+
     /// An ensemble of three.
     pub fn three() -> Self {
         Self::of("3")
@@ -49,9 +55,14 @@ impl ZooKeeper {
 
     /// Sends a signal to one server; they count from 1.
     pub fn signal_one(&self, number: usize, signal: Signal) {
+        signal_pid(self.pid(number), signal);
+    }
+
+    /// The process of one server.
+    pub fn pid(&self, number: usize) -> u32 {
         let pid = self.deployed.state().join(format!("{number}/pid"));
         let pid = fs::read_to_string(pid).unwrap();
-        signal_pid(pid.split_whitespace().next().unwrap().parse().unwrap(), signal);
+        pid.split_whitespace().next().unwrap().parse().unwrap()
     }
 
     /// Kills the server that leads the ensemble, and returns the addresses of the others.

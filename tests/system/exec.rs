@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use support::experiment::{Experiment, Running, eventually, output, tandem};
 use support::facts::life;
 use support::leftovers::family_in_trial;
-use support::measured::{BRISK, shared_turn};
+use support::measured::BRISK;
 use tandem::guard::started;
 use tandem::ids::Life;
 use tandem::observation::{Fact, FaultClass, Outcome, RunEvent, What};
@@ -62,7 +62,6 @@ fn kinds(facts: &[Fact]) -> Vec<(&'static str, Option<Life>)> {
 
 #[test]
 fn a_command_is_run_for_its_time_and_undone() {
-    let _turn = shared_turn();
     let marks_are = tempfile::tempdir().unwrap();
     let step = format!("for: 1s, target: {{member: p1-1}}, {}", marks(marks_are.path()));
     let run = experiment(&step).with("--allow-exec").finish();
@@ -83,7 +82,6 @@ fn a_command_is_run_for_its_time_and_undone() {
 
 #[test]
 fn one_that_fails_fails_the_fault_and_is_undone_all_the_same() {
-    let _turn = shared_turn();
     let marks_are = tempfile::tempdir().unwrap();
     let undone = marks_are.path().join("undone");
     let step = format!(
@@ -103,7 +101,6 @@ fn one_that_fails_fails_the_fault_and_is_undone_all_the_same() {
 
 #[test]
 fn one_that_takes_too_long_is_ended_and_undone() {
-    let _turn = shared_turn();
     let step = "for: 1s, timeout: 500ms, command: [sleep, '600'], undo: ['true']";
     let run = experiment(step).with("--allow-exec").finish();
     assert_ne!(run.code(), Some(0), "{run}");
@@ -127,7 +124,6 @@ fn under_way(state: &Path) -> (Running, PathBuf) {
 
 #[test]
 fn a_controller_that_is_killed_has_its_guard_run_the_undo() {
-    let _turn = shared_turn();
     let state = tempfile::tempdir().unwrap();
     let (run, undone) = under_way(state.path());
     let family = family_in_trial(&run);
@@ -144,7 +140,6 @@ fn a_controller_that_is_killed_has_its_guard_run_the_undo() {
 
 #[test]
 fn a_command_under_way_is_ended_with_all_that_it_started_and_undone() {
-    let _turn = shared_turn();
     let state = tempfile::tempdir().unwrap();
     let (begun, undone) = (state.path().join("begun"), state.path().join("undone"));
     let step = format!(
@@ -164,7 +159,6 @@ fn a_command_under_way_is_ended_with_all_that_it_started_and_undone() {
 
 #[test]
 fn an_interrupted_run_undoes_its_command() {
-    let _turn = shared_turn();
     let state = tempfile::tempdir().unwrap();
     let (run, undone) = under_way(state.path());
     run.signal(Signal::INT);

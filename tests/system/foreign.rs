@@ -1,7 +1,9 @@
 //! A contender of another language in the consumer group of a group: refused, or allowed and then
 //! unknown.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
@@ -9,9 +11,8 @@ use rustix::process::Signal;
 use support::alone::Alone;
 use support::experiment::{Experiment, Finished, eventually, output, signal_pid, tandem};
 use support::foreign::confluent::script;
-use support::measured::shared_turn;
 use tandem::ids::PartitionId;
-use tandem::observation::{MemberEvent, RunEvent, What};
+use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::verdict::Verdict;
 
 /// It holds both partitions once it says so. It speaks on, and would end with its listener.
@@ -50,8 +51,8 @@ fn broker() -> Alone {
     broker
 }
 
-fn order(broker: &Alone, lasts: &str, foreign: &str) -> Experiment {
-    let order = Experiment::calm(lasts);
+/// The experiment on a group of one member, which may have foreign ones.
+fn on(broker: &Alone, order: Experiment, foreign: &str) -> Experiment {
     let topology = format!(
         "version: 1\nname: beside\nroles: [a, b]\nclusters: {{k: {{bootstrap: \"{}\"}}}}\n\
          groups:\n  p1:\n    {{cluster: k, topic: ours, consumer_group: shared, members: 1, \
@@ -62,33 +63,48 @@ fn order(broker: &Alone, lasts: &str, foreign: &str) -> Experiment {
     order.with(&format!("-f {}", file.display()))
 }
 
+/// A trial that ends when this file is there.
+fn until(ends: &Path) -> Experiment {
+    let text = format!(
+        "version: 1\nname: until\nassert: [group.gap.count == 0]\nmethod:\n  - {{id: x, fault: \
+         exec, for: 100ms, timeout: 5m, command: [sh, -c, 'until [ -e {} ]; do sleep 0.05; \
+         done'], undo: ['true']}}\n",
+        ends.display()
+    );
+    Experiment::of("until.yaml", &text).with("--allow-exec")
+}
+
 fn unknown_ms(run: &Finished) -> f64 {
     run.report().groups.values().map(|group| group.unknown_ms).sum()
 }
 
 #[test]
 fn what_a_contender_leads_is_unknown_and_never_a_gap() {
-    let _turn = shared_turn();
     let broker = broker();
     let mut contender = Contender::joined(&broker);
-    let run = order(&broker, "12s", "foreign: allow").start();
+    let folder = tempfile::tempdir().unwrap();
+    let ends = folder.path().join("ends");
+    let run = on(&broker, until(&ends), "foreign: allow").start();
     // A member and a contender hold a partition each; then the contender dies.
-    let held = |count: usize| {
-        run.await_facts("the member's partitions", |facts| {
-            let assigned = facts.iter().rev().find_map(|fact| match &fact.what {
-                What::Member(MemberEvent::Assigned { partitions, .. }) => Some(partitions.len()),
-                _ => None,
-            });
-            let began = facts
-                .iter()
-                .any(|fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. })));
-            (began && assigned == Some(count)).then_some(())
-        });
+    let holds = |count: usize, facts: &[Fact]| {
+        let of = |fact: &Fact| match &fact.what {
+            What::Member(MemberEvent::Assigned { partitions, .. }) => Some(partitions.len()),
+            _ => None,
+        };
+        let last = facts.iter().rposition(|fact| of(fact).is_some());
+        last.filter(|at| of(&facts[*at]) == Some(count))
     };
-    held(1);
-    std::thread::sleep(Duration::from_secs(2));
+    run.await_facts("a partition of the member, within the trial", |facts| {
+        let began = |fact: &Fact| matches!(fact.what, What::Run(RunEvent::TrialBegan { .. }));
+        (facts.iter().any(began) && holds(1, facts).is_some()).then_some(())
+    });
     contender.ends();
-    held(2);
+    run.await_facts("the lead of the other partition", |facts| {
+        let claims = |fact: &Fact| matches!(fact.what, What::Member(MemberEvent::Claimed { .. }));
+        let since = holds(2, facts)?;
+        facts[since..].iter().any(claims).then_some(())
+    });
+    fs::write(&ends, "").unwrap();
     let run = run.finish();
     let report = run.report();
     assert_ne!(report.verdict, Verdict::Pass, "{run}");
@@ -104,22 +120,21 @@ fn what_a_contender_leads_is_unknown_and_never_a_gap() {
     }
     assert!(findings.overlaps.is_empty(), "{findings:?}\n{run}");
     // The role of the other partition, from before the trial until the member has it.
-    assert!(unknown_ms(&run) > 2_000.0, "{} ms\n{run}", unknown_ms(&run));
-    let last = findings.unknown_gaps.iter().map(|gap| gap.span.until).max().unwrap();
+    assert!(unknown_ms(&run) > 0.0, "{} ms\n{run}", unknown_ms(&run));
     let ended = timeline.record.trials[0].window.until;
-    assert!(ended.since(last) > Duration::from_millis(500), "it ends when ours leads\n{run}");
+    let ends = findings.unknown_gaps.iter().any(|gap| gap.span.until < ended);
+    assert!(ends, "it ends when ours leads\n{run}");
 }
 
 #[test]
 fn a_run_warns_of_those_who_are_there_or_refuses_them() {
-    let _turn = shared_turn();
     let broker = broker();
     let stranger = broker.stranger("shared", "ours");
-    let refused = order(&broker, "1s", "").finish();
+    let refused = on(&broker, Experiment::calm("1s"), "").finish();
     assert_eq!(refused.code(), Some(1), "{refused}");
     assert!(refused.stderr.contains("let them be there with `foreign: allow`"), "{refused}");
     let doctor = |foreign: &str| {
-        let order = order(&broker, "1s", foreign);
+        let order = on(&broker, Experiment::calm("1s"), foreign);
         let file = order.folder.path().join("beside.yaml");
         let state = tempfile::tempdir().unwrap();
         let done = output(tandem(state.path()).arg("doctor").arg("-f").arg(file));

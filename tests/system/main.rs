@@ -7,6 +7,7 @@ mod documented;
 mod duty;
 mod examples;
 mod exec;
+mod faults;
 mod fences;
 mod foreign;
 mod guard;

@@ -19,6 +19,10 @@ use tandem_member::{Config, Event, Member};
 
 const WIDTH: u32 = 6;
 const SOON: Duration = Duration::from_secs(60);
+/// A host that holds members up for two seconds expels none of them.
+const SESSION: Duration = Duration::from_secs(3);
+/// Longer than a session. One that hands over waits as long for those who do not.
+const THRESHOLD: Duration = Duration::from_millis(3_500);
 
 /// A member in this process, and what the group has given it.
 struct One {
@@ -27,14 +31,16 @@ struct One {
 }
 
 impl One {
-    fn join(broker: &Alone, life: &str, group: &str, assignor: &str, by: MembershipClient) -> Self {
-        let cluster = Cluster { bootstrap: broker.address.clone(), ..Cluster::default() };
+    fn join(at: &str, life: &str, group: &str, assignor: &str, by: MembershipClient) -> Self {
+        let cluster = Cluster { bootstrap: at.to_owned(), ..Cluster::default() };
         let life = Life::try_from(life.to_owned()).unwrap();
         let width = NonZeroU32::new(WIDTH).unwrap();
-        let (topic, group) = ("ledger".parse().unwrap(), group.parse().unwrap());
+        let (topic, group) = (group.parse().unwrap(), group.parse().unwrap());
         let config = Config {
             assignor: assignor.to_owned(),
             membership: by,
+            session: SESSION,
+            threshold: THRESHOLD,
             ..Config::new(life, cluster, topic, width, group)
         };
         let held = Arc::<Mutex<BTreeSet<PartitionId>>>::default();
@@ -77,40 +83,53 @@ fn await_shared(what: &str, all: &[&One]) {
     eventually(what, SOON, || is_shared(all).then_some(()));
 }
 
-/// The first to come leads the group and shares out, so each client is led by the other once.
+/// Waits until the broker lists these alone.
+fn await_members(at: &str, group: &str, wanted: &[&str]) {
+    let what = format!("{wanted:?} alone in {group}");
+    eventually(&what, SOON, || (members(at, group) == wanted).then_some(()));
+}
+
+/// Members of both kinds come to a group and leave it. The first to come leads it, and shares out.
+fn come_and_go(at: &str, group: &str, assignor: &str, [first, second]: [MembershipClient; 2]) {
+    let join = |life: &str, by| One::join(at, life, group, assignor, by);
+    let one = join("m-1.1", first);
+    await_shared(&format!("{group}: one"), &[&one]);
+    let other = join("m-2.1", second);
+    await_shared(&format!("{group}: two"), &[&one, &other]);
+    let third = join("m-3.1", first);
+    await_shared(&format!("{group}: three"), &[&one, &other, &third]);
+    // The one that shared out goes.
+    one.member.leave();
+    await_shared(&format!("{group}: two are left"), &[&other, &third]);
+    await_members(at, group, &["m-2.1", "m-3.1"]);
+    third.member.leave();
+    await_shared(&format!("{group}: one is left"), &[&other]);
+    other.member.leave();
+    await_members(at, group, &[]);
+}
+
+/// Each client is led by the other once. The groups share nothing but a broker.
 #[test]
 fn own_and_other_members_share_one_group_under_every_assignor() {
     let broker = Alone::start();
-    broker.create("ledger", i32::try_from(WIDTH).unwrap());
     let (own, library) = (MembershipClient::Own, MembershipClient::Library);
-    for assignor in ["range", "roundrobin", "cooperative-sticky"] {
-        for [first, second] in [[own, library], [library, own]] {
-            let group = format!("{assignor}-{first}-first");
-            let join = |life: &str, by| One::join(&broker, life, &group, assignor, by);
-            let one = join("m-1.1", first);
-            await_shared(&format!("{group}: one"), &[&one]);
-            let other = join("m-2.1", second);
-            await_shared(&format!("{group}: two"), &[&one, &other]);
-            let third = join("m-3.1", first);
-            await_shared(&format!("{group}: three"), &[&one, &other, &third]);
-            // The one that shared out goes.
-            one.member.leave();
-            await_shared(&format!("{group}: two are left"), &[&other, &third]);
-            assert_eq!(members(&broker.address, &group), ["m-2.1", "m-3.1"]);
-            third.member.leave();
-            await_shared(&format!("{group}: one is left"), &[&other]);
-            other.member.leave();
-            assert_eq!(members(&broker.address, &group), [""; 0], "all have left {group}");
+    std::thread::scope(|scope| {
+        for assignor in ["range", "roundrobin", "cooperative-sticky"] {
+            for [first, second] in [[own, library], [library, own]] {
+                let group = format!("{assignor}-{first}-first");
+                broker.create(&group, i32::try_from(WIDTH).unwrap());
+                let at = &broker.address;
+                scope.spawn(move || come_and_go(at, &group, assignor, [first, second]));
+            }
         }
-    }
+    });
 }
 
 #[test]
 fn a_topology_with_own_membership_elects_and_outlives_its_leaders() {
     let mut up = Up::start("-f topologies/duo.yaml --set defaults.membership=own");
-    up.await_health(Level::Led);
+    let groups: Vec<GroupName> = up.await_health(Level::Led).groups.into_keys().collect();
     let mut follower = up.follow();
-    let groups: Vec<GroupName> = up.status().1.unwrap().groups.into_keys().collect();
     assert_eq!(groups.len(), 2);
     for group in &groups {
         drop(kill_leader(&up, &mut follower, group));

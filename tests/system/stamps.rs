@@ -3,11 +3,9 @@
 
 use support::alone::Alone;
 use support::experiment::{output, tandem};
-use support::measured::shared_turn;
 
 #[test]
 fn a_topic_with_its_senders_stamps_is_refused_where_members_count_the_brokers_alone() {
-    let _turn = shared_turn();
     let broker = Alone::start();
     broker.create_with("senders", 4, &[("message.timestamp.type", "CreateTime")]);
     broker.create_with("brokers", 4, &[("message.timestamp.type", "LogAppendTime")]);

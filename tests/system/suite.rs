@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::experiment::{PATIENCE, eventually, output, signal_pid, tandem};
+use support::experiment::{LONELY, PATIENCE, eventually, output, signal_pid, tandem};
 use tempfile::TempDir;
 
-/// A folder of experiments, and where a suite of them goes.
+/// A folder of experiments, the topology `lonely` beside it, and where a suite of them goes.
 struct Stage {
     folder: TempDir,
 }
@@ -29,14 +29,21 @@ impl Stage {
         for (name, text) in files {
             fs::write(folder.path().join("x").join(name), text).unwrap();
         }
+        fs::write(folder.path().join("lonely.yaml"), LONELY).unwrap();
         Self { folder }
     }
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = tandem(&self.folder.path().join("state"));
         command.args(["chaos", "suite"]).arg(self.folder.path().join("x"));
-        command.args(args).arg("--out").arg(self.folder.path().join("out"));
+        command.args(["--seed", "1"]).args(args);
+        command.arg("--out").arg(self.folder.path().join("out"));
         command
+    }
+
+    /// A topology on which nothing happens that no experiment does, on any host.
+    fn lonely(&self) -> String {
+        self.folder.path().join("lonely.yaml").display().to_string()
     }
 
     fn run(&self, args: &[&str]) -> Ended {
@@ -70,12 +77,11 @@ impl std::fmt::Display for Ended {
 fn calm(lasts: &str, claim: &str) -> String {
     let claims = if claim.is_empty() { String::new() } else { format!("assert: [{claim}]\n") };
     format!(
-        "version: 1\nname: calm\nobjective: {{leaders_per_group: 0}}\nmethod: [{{fault: noop, \
-         for: {lasts}}}]\n{claims}"
+        "version: 1\nname: calm\ntopology: ../lonely.yaml\nobjective: {{leaders_per_group: 0}}\n\
+         steady_state: {{settled: 100ms}}\nmethod: [{{fault: noop, for: {lasts}}}]\n{claims}"
     )
 }
 
-const SOLO: &str = "topologies/solo.yaml";
 /// An address without a listener.
 const NOWHERE: &str = "version: 1\nname: nowhere\nroles: [a]\nclusters: {c: {bootstrap: \
                        \"127.0.0.1:1\"}}\ngroups: {p: {cluster: c}}\n";
@@ -87,12 +93,12 @@ fn exists(out: &Path, name: &str) -> bool {
 #[test]
 fn the_worst_outcome_is_the_exit_code_and_all_are_in_the_summary() {
     let stage = Stage::set(&[
-        ("a.yaml", &calm("1s", "")),
+        ("a.yaml", &calm("100ms", "")),
         // Where nothing is done there are not that many.
-        ("b.yaml", &calm("1s", "group.overlap.count >= 1000")),
-        ("c.yaml", &calm("1s", "joint.gap.count <= 1000")),
+        ("b.yaml", &calm("100ms", "group.overlap.count >= 1000")),
+        ("c.yaml", &calm("100ms", "joint.gap.count <= 1000")),
     ]);
-    let suite = stage.run(&["-f", SOLO, "-o", "json"]);
+    let suite = stage.run(&["-f", &stage.lonely(), "-o", "json"]);
     assert_eq!(suite.code, 3, "{suite}");
     let summary: serde_json::Value = serde_json::from_str(&suite.stdout).unwrap();
     let outcomes: Vec<&str> = summary["runs"]
@@ -103,7 +109,7 @@ fn the_worst_outcome_is_the_exit_code_and_all_are_in_the_summary() {
         .collect();
     assert_eq!(outcomes, ["pass", "fail", "pass"], "{suite}");
     assert_eq!(summary["code"], 3);
-    for name in ["01-a-solo", "02-b-solo", "03-c-solo"] {
+    for name in ["01-a-lonely", "02-b-lonely", "03-c-lonely"] {
         assert!(exists(&suite.out, &format!("{name}/journal.jsonl")), "{name}: {suite}");
         assert!(exists(&suite.out, &format!("{name}/result.json")), "{name}: {suite}");
     }
@@ -113,26 +119,24 @@ fn the_worst_outcome_is_the_exit_code_and_all_are_in_the_summary() {
     assert_eq!(junit.matches("<testsuite ").count(), 3, "{junit}");
     assert_eq!(junit.matches("<failure").count(), 1, "{junit}");
     // The folder holds something now.
-    let again = stage.run(&["-f", SOLO]);
+    let again = stage.run(&["-f", &stage.lonely()]);
     assert_eq!(again.code, 1, "{again}");
     assert!(again.stderr.contains("is not empty"), "{again}");
 }
 
 #[test]
 fn an_experiment_that_cannot_run_is_reported_and_may_be_skipped() {
-    let nowhere = "topology: nowhere.txt\n";
-    let stage = || {
-        let far = calm("1s", "") + nowhere;
-        Stage::set(&[("a.yaml", &calm("1s", "")), ("b.yaml", &far), ("nowhere.txt", NOWHERE)])
-    };
-    let here = stage();
-    let suite = here.run(&[]);
+    let near = calm("100ms", "");
+    let far = near.replace("../lonely.yaml", "nowhere.txt");
+    let all: [(&str, &str); 3] = [("a.yaml", &near), ("b.yaml", &far), ("nowhere.txt", NOWHERE)];
+    let stage = Stage::set(&all);
+    let suite = stage.run(&[]);
     assert_eq!(suite.code, 1, "{suite}");
     assert!(suite.stdout.contains("1 of 2 passed: exit code 1"), "{suite}");
     assert!(suite.stdout.contains("no answer"), "it says why: {suite}");
     let junit = fs::read_to_string(suite.out.join("junit.xml")).unwrap();
     assert_eq!(junit.matches("<error").count(), 1, "no CI is green for it: {junit}");
-    let stage = stage();
+    let stage = Stage::set(&all[1..]);
     let suite = stage.run(&["--skip-unable"]);
     assert_eq!(suite.code, 0, "{suite}");
     assert!(suite.stdout.contains("unable"), "it is reported all the same: {suite}");
@@ -144,19 +148,19 @@ fn an_experiment_that_cannot_run_is_reported_and_may_be_skipped() {
 fn a_misfit_with_a_chosen_topology_is_not_a_mistake_in_the_file() {
     let host = "version: 1\nname: host\nmethod: [{fault: host, target: {host: any}}]\n";
     let stage = Stage::set(&[("a.yaml", host)]);
-    let suite = stage.run(&["-f", SOLO]);
+    let suite = stage.run(&["-f", "topologies/solo.yaml"]);
     assert_eq!(suite.code, 1, "{suite}");
     assert!(suite.stdout.contains("no group says which host it is on"), "{suite}");
 }
 
 #[test]
 fn a_file_that_is_wrong_keeps_all_from_starting() {
-    let stage = Stage::set(&[("a.yaml", &calm("1s", "")), ("b.yaml", "version: 1\nname: x\n")]);
+    let stage = Stage::set(&[("a.yaml", &calm("100ms", "")), ("b.yaml", "version: 1\nname: x\n")]);
     let suite = stage.run(&[]);
     assert_eq!(suite.code, 2, "{suite}");
     assert!(suite.stderr.contains("b.yaml") && !exists(&suite.out, ""), "{suite}");
     let torn = "version: 1\nname: z\nmethod: [{fault: noop, for: 1s\n";
-    let torn = Stage::set(&[("calm.yaml", &calm("1s", "")), ("z.yaml", torn)]).run(&[]);
+    let torn = Stage::set(&[("calm.yaml", &calm("100ms", "")), ("z.yaml", torn)]).run(&[]);
     assert_eq!(torn.code, 2, "{torn}");
     assert!(torn.stderr.contains("z.yaml:3:10: unclosed bracket"), "{torn}");
     let empty = Stage::set(&[]).run(&[]);
@@ -167,8 +171,8 @@ fn a_file_that_is_wrong_keeps_all_from_starting() {
 /// A suite of two long runs, of which the first is in its trial.
 fn under_way() -> (Stage, Child) {
     let stage = Stage::set(&[("a.yaml", &calm("5m", "")), ("b.yaml", &calm("5m", ""))]);
-    let child = stage.start(&["-f", SOLO]);
-    let journal = stage.folder.path().join("out/01-a-solo/journal.jsonl");
+    let child = stage.start(&["-f", &stage.lonely()]);
+    let journal = stage.folder.path().join("out/01-a-lonely/journal.jsonl");
     let began = || {
         let text = fs::read_to_string(&journal).unwrap_or_default();
         text.contains("trial_began").then_some(())
@@ -182,7 +186,7 @@ fn is_interrupted(stage: &Stage, suite: &Ended) {
     assert_eq!(suite.code, 130, "{suite}");
     let outcomes = ["interrupted", "not played"];
     assert!(outcomes.iter().all(|outcome| suite.stdout.contains(outcome)), "{suite}");
-    assert!(!exists(&suite.out, "02-b-solo"), "{suite}");
+    assert!(!exists(&suite.out, "02-b-lonely"), "{suite}");
     let line = suite.stderr.lines().last().unwrap();
     assert_eq!(line, "  not played: the suite was interrupted before", "{suite}");
     for folder in ["runs", "suites"] {
@@ -197,8 +201,8 @@ fn an_interrupt_ends_the_run_under_way_and_starts_no_other() {
     signal_pid(child.id(), Signal::INT);
     let suite = stage.end(child);
     is_interrupted(&stage, &suite);
-    let first = fs::read_to_string(suite.out.join("01-a-solo.stdout")).unwrap();
-    assert!(first.starts_with("INTERRUPTED calm on solo: 0 of 1 trials"), "{first}");
+    let first = fs::read_to_string(suite.out.join("01-a-lonely.stdout")).unwrap();
+    assert!(first.starts_with("INTERRUPTED calm on lonely: 0 of 1 trials"), "{first}");
 }
 
 #[test]
@@ -213,7 +217,7 @@ fn a_suite_is_halted_with_its_run() {
     assert_eq!(of_another, (Some(0), "nothing of trio is left to halt\n".to_owned()));
     // The caller waits for it.
     let (suite, (code, said)) = std::thread::scope(|scope| {
-        let halted = scope.spawn(|| halt(&["-f", SOLO]));
+        let halted = scope.spawn(|| halt(&["-f", &stage.lonely()]));
         (stage.end(child), halted.join().unwrap())
     });
     assert_eq!(code, Some(0), "{said}\n{suite}");
@@ -225,20 +229,21 @@ fn a_suite_is_halted_with_its_run() {
 /// Every run gets what the suite is given, and says so where it cannot use it.
 #[test]
 fn options_of_a_suite_reach_its_runs() {
-    let stage = Stage::set(&[("a.yaml", &calm("300ms", ""))]);
-    let set = ["--set", "defaults.session=700ms", "--set", "name=other"];
-    let ended = stage.run(&[&set[..], &["-f", SOLO, "--metrics", "127.0.0.1:0"]].concat());
+    let stage = Stage::set(&[("a.yaml", &calm("100ms", ""))]);
+    let set = ["--set", "defaults.session=11s", "--set", "name=other"];
+    let topology = stage.lonely();
+    let ended = stage.run(&[&set[..], &["-f", &topology, "--metrics", "127.0.0.1:0"]].concat());
     assert_eq!(ended.code, 0, "{ended}");
-    let journal = fs::read_to_string(ended.out.join("01-a-solo/journal.jsonl")).unwrap();
+    let journal = fs::read_to_string(ended.out.join("01-a-lonely/journal.jsonl")).unwrap();
     let header = journal.lines().next().unwrap();
-    assert!(header.contains("defaults.session=700ms") && header.contains("name=other"), "{header}");
-    let said = fs::read_to_string(ended.out.join("01-a-solo.stderr")).unwrap();
+    assert!(header.contains("defaults.session=11s") && header.contains("name=other"), "{header}");
+    let said = fs::read_to_string(ended.out.join("01-a-lonely.stderr")).unwrap();
     assert!(said.contains("metrics: http://127.0.0.1:"), "{said}");
     // Whether there is a gap is for the host to say.
     assert!(said.contains("trial 1 of 1: no fault was injected: "), "{said}");
 
-    let stage = Stage::set(&[("a.yaml", &calm("300ms", ""))]);
-    let ended = stage.run(&["-f", SOLO, "--otlp", "nowhere"]);
+    let stage = Stage::set(&[("a.yaml", &calm("100ms", ""))]);
+    let ended = stage.run(&["-f", &stage.lonely(), "--otlp", "nowhere"]);
     assert_eq!(ended.code, 2, "an invalid collector is reported before anything starts: {ended}");
-    assert!(!ended.out.join("01-a-solo").exists(), "{ended}");
+    assert!(!ended.out.join("01-a-lonely").exists(), "{ended}");
 }

@@ -5,15 +5,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::measured::shared_turn;
 use support::up::{Up, nothing_is_left};
 use tandem::live_view::Level;
 
 /// Runs a script of `tests/data/systemd` under a systemd that has the units; it says what failed.
 fn plays(script: &str) {
-    let _turn = shared_turn();
     let done = Command::new("deploy/systemd/try")
-        .args([env!("CARGO_BIN_EXE_tandem"), &format!("tests/data/systemd/{script}")])
+        .args([support::program(), &format!("tests/data/systemd/{script}")])
         .output()
         .unwrap();
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
@@ -33,7 +31,6 @@ fn units_hold_a_role_are_observed_and_leave_nothing() {
 
 #[test]
 fn up_says_once_that_it_is_ready_and_then_answers() {
-    let _turn = shared_turn();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify");
     let manager = UnixDatagram::bind(&path).unwrap();

@@ -15,30 +15,32 @@ fn doctor(state: &Path, zookeeper: &ZooKeeper, set: &str) -> (String, Option<i32
     (of_cluster.collect::<Vec<_>>().join("\n"), done.status.code())
 }
 
+/// Servers that tick slowly grant long sessions: a client that is held up opens one all the same.
 #[test]
 fn a_session_that_the_servers_change_is_refused_with_what_would_allow_it() {
-    let zookeeper = ZooKeeper::up();
+    let zookeeper = ZooKeeper::ticking("6000");
     let state = tempfile::tempdir().unwrap();
-    let said = |set: &str| {
-        let (said, code) = doctor(state.path(), &zookeeper, set);
+    let said = |tick: &str, session: &str, more: &str| {
+        let set = format!("--set clusters.z.tick={tick} --set groups.p2.session={session} {more}");
+        let (said, code) = doctor(state.path(), &zookeeper, &set);
         (said.replace(&zookeeper.addresses, "ADDRESS"), code)
     };
-    let fine = "ok    cluster z is ZooKeeper at ADDRESS, which grants sessions of 2s";
-    assert_eq!(said("").0, fine);
+    let fine = "ok    cluster z is ZooKeeper at ADDRESS, which grants sessions of 1m";
+    assert_eq!(said("6s", "1m", "").0, fine);
     let refused = |text: &str| format!("fail  cluster z: {text}");
-    let (long, code) = said("--set groups.p2.session=10s");
-    let wants = "ZooKeeper at ADDRESS grants a session of 4s in place of 10s: write `session: 4s`, \
-                 or maxSessionTimeout=10000 in its zoo.cfg";
+    let (long, code) = said("6s", "5m", "");
+    let wants = "ZooKeeper at ADDRESS grants a session of 2m in place of 5m: write `session: 2m`, \
+                 or maxSessionTimeout=300000 in its zoo.cfg";
     assert_eq!(long, refused(wants));
     assert_ne!(code, Some(0));
-    let (short, _) = said("--set groups.p2.session=300ms");
-    let wants = "ZooKeeper at ADDRESS grants a session of 400ms in place of 300ms: write `session: \
-                 400ms`, or minSessionTimeout=300 in its zoo.cfg";
+    let (short, _) = said("6s", "9s", "");
+    let wants = "ZooKeeper at ADDRESS grants a session of 12s in place of 9s: write `session: \
+                 12s`, or minSessionTimeout=9000 in its zoo.cfg";
     assert_eq!(short, refused(wants));
-    let (tick, _) = said("--set clusters.z.tick=100ms");
-    let wants = "the server ADDRESS has tickTime=200, and the topology 100ms: write `tick: 200ms`";
+    let (tick, _) = said("3s", "1m", "");
+    let wants = "the server ADDRESS has tickTime=6000, and the topology 3s: write `tick: 6s`";
     assert_eq!(tick, format!("{fine}\n{}", refused(wants)));
-    let (gone, _) = said("--set clusters.z.zookeeper=127.0.0.1:1");
+    let (gone, _) = said("6s", "1m", "--set clusters.z.zookeeper=127.0.0.1:1");
     let wants = "cannot open a session of ZooKeeper at 127.0.0.1:1: no available hosts";
     assert_eq!(gone, refused(wants));
 }

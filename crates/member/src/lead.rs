@@ -232,19 +232,19 @@ mod tests {
 
     #[test]
     fn a_promise_is_no_longer_than_the_hold_nor_than_the_claim() {
-        let (now, hold) = (Mono::now(), Duration::from_secs(60));
-        let claims = claims(now + 3600 * SECOND);
+        let (now, hold) = (Mono::now(), 1_800 * SECOND);
+        let claims = claims(now + 3_600 * SECOND);
         let promised = claim(&claims, K, Promise::Hold(hold)).unwrap().until;
         assert!(promised >= now + hold && promised <= Mono::now() + hold, "{promised:?}");
-        assert_eq!(claim(&claims, K, Promise::None).unwrap().until, now + 3600 * SECOND);
-        publish(&claims, now + 30 * SECOND);
+        assert_eq!(claim(&claims, K, Promise::None).unwrap().until, now + 3_600 * SECOND);
+        publish(&claims, now + 900 * SECOND);
         let short = claim(&claims, K, Promise::Hold(hold)).unwrap().until;
-        assert_eq!(short, now + 30 * SECOND);
+        assert_eq!(short, now + 900 * SECOND);
     }
 
     #[test]
     fn without_a_hold_exclusive_claims_promise_nothing() {
-        let claims = claims(Mono::now() + 60 * SECOND);
+        let claims = claims(Mono::now() + 3_600 * SECOND);
         assert!(leads(&claims, K));
         assert_eq!(claim(&claims, K, Promise::Hold(Duration::ZERO)), None);
     }
@@ -259,14 +259,14 @@ mod tests {
     #[tokio::test]
     async fn work_is_dropped_before_its_claim_ends_and_when_it_is_curtailed() {
         let began = Mono::now();
-        let claims = claims(began + 60 * SECOND);
+        let claims = claims(began + 3_600 * SECOND);
         let lead = Lead::new(Arc::clone(&claims), K, Promise::None);
         assert_eq!(lead.during(SECOND, async { 7 }).await, Ok(7));
         let curtails = async {
-            publish(&claims, Mono::now() + 30 * SECOND);
+            publish(&claims, Mono::now() + 900 * SECOND);
             std::future::pending::<()>().await;
         };
-        let stop = 30 * SECOND - Duration::from_millis(100);
+        let stop = 900 * SECOND - Duration::from_millis(100);
         let done = lead.during(stop, curtails).await;
         let now = Mono::now();
         assert_eq!(done, Err(Deposed));

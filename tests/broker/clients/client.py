@@ -23,7 +23,7 @@ def consumer():
         BOOTSTRAP
         | {
             "group.id": "snakes",
-            "session.timeout.ms": 6000,
+            "session.timeout.ms": 60000,
             "heartbeat.interval.ms": 100,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,

@@ -10,17 +10,15 @@ use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
 use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::{Message, Offset, TopicPartitionList};
 
-use super::librdkafka::{config, create, holds};
+use super::librdkafka::{WAIT, config, create, holds};
 use support::foreign::log::{Line, Log};
 use support::foreign::readers::Client;
 use support::foreign::{Background, Broker, eventually, groups};
-use support::stalls::Watch;
 use tandem::groups::consumer::GroupOverrides;
 use tandem::time::Mono;
 
 const WIDTH: i32 = 8;
 const MESSAGES: usize = 10_000;
-const WAIT: Duration = Duration::from_secs(20);
 /// The address for a member in a process of its own, and its group.
 const ADDRESS: &str = "TANDEM_TEST_MEMBER_AT";
 
@@ -82,11 +80,11 @@ fn share(members: &[BaseConsumer], sizes: &[usize], heard: &mut Heard) {
     });
 }
 
-both_ways!(
-    members_hand_over_and_lose_no_message,
+directly!(
     members_that_subscribe_by_a_pattern_share_its_topics,
     the_partitions_of_a_killed_member_are_taken_over_after_its_session,
 );
+by_an_edge!(members_hand_over_and_lose_no_message);
 
 fn members_hand_over_and_lose_no_message(broker: &Broker) {
     const GROUP: &str = "sharers";
@@ -174,6 +172,7 @@ fn members_that_subscribe_by_a_pattern_share_its_topics(broker: &Broker) {
     assert!(!topics.contains("a-ledger"), "its name does not match as a whole: {topics:?}");
 }
 
+/// When, `tests/data/consumer/expiry.txt` proves.
 fn the_partitions_of_a_killed_member_are_taken_over_after_its_session(broker: &Broker) {
     const GROUP: &str = "mourners";
     const SESSION: Duration = Duration::from_secs(2);
@@ -190,25 +189,14 @@ fn the_partitions_of_a_killed_member_are_taken_over_after_its_session(broker: &B
             .spawn()
             .unwrap(),
     );
-    let (watch, began) = (Watch::begin(), Mono::now());
-    watch.add(victim.0.id());
     eventually("a share for the third", || {
         poll(&members, &mut heard);
         let held: usize = members.iter().map(|one| holds(one).len()).sum();
         (held == 5 || held == 6).then_some(())
     });
     victim.0.kill().unwrap();
-    let killed = Mono::now();
     victim.0.wait().unwrap();
     share(&members, &[4, 4], &mut heard);
-    // Its last heartbeat came up to an interval before, or earlier where the host kept it from
-    // running, and theirs come an interval later.
-    let took = Mono::now().since(killed);
-    let least = SESSION - Duration::from_millis(500);
-    let stalled = watch.total(began, killed);
-    assert!(took + stalled >= least, "{took:?}: it did not leave");
-    assert!(took <= 10 * SESSION, "{took:?}");
-    println!("taken over after {took:?}, session {SESSION:?}");
 }
 
 /// Not a test: the member that another test starts as a process, and kills.

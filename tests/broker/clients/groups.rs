@@ -41,7 +41,7 @@ fn four_clients_share_a_classic_group() {
 
 #[test]
 fn three_clients_share_a_group_of_the_newer_protocol() {
-    rebalances(Protocol::Consumer, &NEWER, 5);
+    rebalances(Protocol::Consumer, &NEWER, 3);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::librdkafka::create;
 use support::foreign::java::jars;
 use support::foreign::{Background, Broker, command, eventually, said};
 
@@ -14,6 +15,8 @@ const DELETE_RECORDS: &str = "org.apache.kafka.tools.DeleteRecordsCommand";
 const LOG_DIRS: &str = "org.apache.kafka.tools.LogDirsCommand";
 const PRODUCER: &str = "org.apache.kafka.tools.ConsoleProducer";
 const CONSUMER: &str = "org.apache.kafka.tools.consumer.ConsoleConsumer";
+/// How long the tool waits for a group, in place of 5 s.
+const PATIENT: [&str; 2] = ["--timeout", "60000"];
 
 fn java(broker: &Broker, tool: &str, arguments: &[&str]) -> Command {
     let mut java = command("java");
@@ -22,9 +25,9 @@ fn java(broker: &Broker, tool: &str, arguments: &[&str]) -> Command {
     java
 }
 
-/// A consumer of the group that runs until it is stopped.
+/// A consumer of the group that runs until it is stopped. No stall of the host ends its session.
 fn consumer(broker: &Broker) -> Background {
-    let paced = ["session.timeout.ms=6000", "heartbeat.interval.ms=100"];
+    let paced = ["session.timeout.ms=60000", "heartbeat.interval.ms=100"];
     let mut consumer = java(broker, CONSUMER, &["--topic", "ledger", "--group", "readers"]);
     for property in paced {
         consumer.args(["--command-property", property]);
@@ -32,10 +35,21 @@ fn consumer(broker: &Broker) -> Background {
     Background(consumer.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
-both_ways!(
+/// Waits until the tool says so of the group, and names its assignor.
+fn is_stable(broker: &Broker, assignor: &str) {
+    let state = [&["--describe", "--group", "readers", "--state"][..], &PATIENT].concat();
+    eventually("a group that is stable", || {
+        let state = said(&mut java(broker, GROUPS, &state), "");
+        (state.contains("Stable") && state.contains(assignor)).then_some(())
+    });
+}
+
+directly!(
     the_console_tools_create_produce_consume_and_delete,
-    the_console_tools_see_a_rebalance,
     the_console_tools_use_the_newer_protocol,
+);
+by_an_edge!(
+    the_console_tools_see_a_rebalance,
     the_console_tools_change_settings_delete_records_and_measure_logs,
 );
 
@@ -60,7 +74,7 @@ fn the_console_tools_create_produce_consume_and_delete(broker: &Broker) {
     assert_eq!(heard, sent);
 
     let groups = |arguments: &[&str]| said(&mut java(broker, GROUPS, arguments), "");
-    let lag: i64 = groups(&["--describe", "--group", "readers"])
+    let lag: i64 = groups(&[&["--describe", "--group", "readers"][..], &PATIENT].concat())
         .lines()
         .filter(|line| line.starts_with("readers"))
         .map(|line| line.split_whitespace().nth(5).unwrap().parse::<i64>().unwrap())
@@ -75,11 +89,11 @@ fn the_console_tools_create_produce_consume_and_delete(broker: &Broker) {
 }
 
 fn the_console_tools_see_a_rebalance(broker: &Broker) {
-    let create = ["--create", "--topic", "ledger", "--partitions", "4"];
-    said(&mut java(broker, TOPICS, &create), "");
+    create(broker, "ledger", 4);
     // The number of partitions of each member, as the tool counts them.
     let shares = || {
         let members = ["--describe", "--group", "readers", "--members", "--verbose"];
+        let members = [&members[..], &PATIENT].concat();
         let text = said(&mut java(broker, GROUPS, &members), "");
         let members = text.lines().filter(|line| line.starts_with("readers"));
         let mut shares: Vec<usize> =
@@ -89,9 +103,7 @@ fn the_console_tools_see_a_rebalance(broker: &Broker) {
     };
     let (one, mut two) = (consumer(broker), consumer(broker));
     eventually("an even share", || (shares() == [2, 2]).then_some(()));
-    let state =
-        said(&mut java(broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
-    assert!(state.contains("Stable") && state.contains("range"), "{state}");
+    is_stable(broker, "range");
     kill_process(Pid::from_child(&two.0), Signal::TERM).unwrap();
     two.0.wait().unwrap();
     eventually("everything with one", || (shares() == [4]).then_some(()));
@@ -100,8 +112,7 @@ fn the_console_tools_see_a_rebalance(broker: &Broker) {
 
 /// Java's consumer with `group.protocol=consumer`, and the tools' view of its group.
 fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
-    let create = ["--create", "--topic", "ledger", "--partitions", "4"];
-    said(&mut java(broker, TOPICS, &create), "");
+    create(broker, "ledger", 4);
     let settings = "consumer.session.timeout.ms=3000,consumer.heartbeat.interval.ms=300";
     let alter = ["--entity-type", "groups", "--entity-name", "readers", "--alter"];
     said(&mut java(broker, CONFIGS, &[&alter[..], &["--add-config", settings]].concat()), "");
@@ -116,6 +127,7 @@ fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
     };
     let shares = || {
         let members = ["--describe", "--group", "readers", "--members", "--verbose"];
+        let members = [&members[..], &PATIENT].concat();
         let text = said(&mut java(broker, GROUPS, &members), "");
         let lines = text.lines().filter(|line| line.starts_with("readers"));
         let mut shares: Vec<usize> = lines
@@ -127,9 +139,7 @@ fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
     };
     let (one, mut two) = (start(), start());
     eventually("an even share", || (shares() == [2, 2]).then_some(()));
-    let state =
-        said(&mut java(broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
-    assert!(state.contains("Stable") && state.contains("uniform"), "{state}");
+    is_stable(broker, "uniform");
     let list = said(&mut java(broker, GROUPS, &["--list", "--type"]), "");
     assert!(list.contains("readers") && list.to_lowercase().contains("consumer"), "{list}");
     // Killed, not asked to leave: its session is waited for.
@@ -140,8 +150,7 @@ fn the_console_tools_use_the_newer_protocol(broker: &Broker) {
 }
 
 fn the_console_tools_change_settings_delete_records_and_measure_logs(broker: &Broker) {
-    let create = ["--create", "--topic", "ledger", "--partitions", "1"];
-    said(&mut java(broker, TOPICS, &create), "");
+    create(broker, "ledger", 1);
     let configs = |arguments: &[&str]| {
         let of = ["--entity-type", "topics", "--entity-name", "ledger"];
         said(&mut java(broker, CONFIGS, &[&of[..], arguments].concat()), "")

@@ -5,9 +5,14 @@ use std::process::{Command, Stdio};
 use crate::clients::librdkafka::create;
 use support::foreign::{Background, Broker, command, eventually, said};
 
+/// No stall of the host ends its session.
 fn kcat(broker: &Broker, arguments: &[&str]) -> Command {
+    kcat_with(broker, "session.timeout.ms=60000", arguments)
+}
+
+fn kcat_with(broker: &Broker, session: &str, arguments: &[&str]) -> Command {
     let mut kcat = command("kcat");
-    kcat.args(["-b", &broker.address, "-X", "session.timeout.ms=1000"]).args(arguments);
+    kcat.args(["-b", &broker.address, "-X", session]).args(arguments);
     kcat
 }
 
@@ -52,7 +57,8 @@ fn a_kcat_that_is_killed_is_missed_after_its_session(broker: &Broker) {
     create(broker, "ledger", 4);
     let log = tempfile::NamedTempFile::new().unwrap();
     let join = |err: Stdio| {
-        let mut kcat = kcat(broker, &["-G", "readers", "ledger"]);
+        let session = "session.timeout.ms=1000";
+        let mut kcat = kcat_with(broker, session, &["-G", "readers", "ledger"]);
         Background(kcat.stdout(Stdio::null()).stderr(err).spawn().unwrap())
     };
     let _survivor = join(log.reopen().unwrap().into());

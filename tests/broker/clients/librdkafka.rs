@@ -12,7 +12,7 @@ use rdkafka::{Message, Offset, TopicPartitionList};
 use support::foreign::{Broker, eventually};
 
 const WIDTH: i32 = 6;
-pub(super) const WAIT: Duration = Duration::from_secs(20);
+pub(super) const WAIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn config(broker: &Broker) -> ClientConfig {
     let mut config = ClientConfig::new();
@@ -28,7 +28,7 @@ fn member(broker: &Broker, assignor: &str) -> BaseConsumer {
     let member: BaseConsumer = config(broker)
         .set("group.id", assignor)
         .set("partition.assignment.strategy", assignor)
-        .set("session.timeout.ms", "6000")
+        .set("session.timeout.ms", "60000")
         .set("heartbeat.interval.ms", "100")
         .set("fetch.wait.max.ms", "50")
         .set("auto.offset.reset", "earliest")

@@ -14,7 +14,6 @@ use tandem::time::Mono;
 use crate::embedded::support::{PATIENCE, Running, eventually, holds, send};
 use crate::embedded::versions::{Raw, join, text};
 use support::samples;
-use support::stalls::Watch;
 
 #[test]
 fn the_logs_hold_no_more_than_they_may() {
@@ -67,7 +66,9 @@ fn a_fetch_that_waits_is_answered_as_soon_as_there_is_something() {
     let reader: BaseConsumer = broker
         .config()
         .set("group.id", "reader")
-        .set("fetch.wait.max.ms", "15000")
+        // Longer than anything is waited for here.
+        .set("fetch.wait.max.ms", "250000")
+        .set("socket.timeout.ms", "300000")
         .create()
         .unwrap();
     let mut from = TopicPartitionList::new();
@@ -76,31 +77,25 @@ fn a_fetch_that_waits_is_answered_as_soon_as_there_is_something() {
     // The first message finds the reader wherever it is, the second finds it waiting.
     for _ in 0..2 {
         send(&broker, "awaited", 0, "x");
-        let sent = Mono::now();
         eventually("a message", || reader.poll(Duration::from_millis(20))).unwrap();
-        assert!(Mono::now().since(sent) < Duration::from_secs(5));
     }
 }
 
+/// How late it is noticed, each measurement of a killed leader shows.
 #[test]
 fn a_session_ends_when_it_must_and_not_before() {
-    let (broker, watch) = (Running::start(), Watch::begin());
+    let broker = Running::start();
     let group = text("g");
     let mut silent = Raw::connect(&broker);
-    let asked = Mono::now();
+    let asked = Mono::now(); // clock: an end may be noticed late, and never early
     // Version 3: in at once. The answer to its join is the last that it hears.
     assert_eq!(join(&mut silent, &group, 3, 300).error_code, 0);
-    let answered = Mono::now();
     let mut next = Raw::connect(&broker);
-    assert_eq!(join(&mut next, &group, 3, 300).generation_id, 2);
-    let ended = Mono::now();
-    let (least, most) = (ended.since(answered), ended.since(asked));
+    let joined = join(&mut next, &group, 3, 300);
+    let most = Mono::now().since(asked); // clock: as above
+    assert!(joined.generation_id >= 2, "{joined:?}");
+    assert_eq!(joined.members.len(), 1, "the silent one is out: {joined:?}");
     assert!(most >= Duration::from_millis(300), "{most:?} is before the end of the session");
-    // At rest it is about a millisecond late; the machine may be busy.
-    let stalled = watch.total(asked, Mono::now());
-    let late = Duration::from_millis(600) + stalled;
-    assert!(least < late, "{least:?} is long after it, {stalled:?} of it stalled");
-    println!("the session of 300 ms ended after {least:?} to {most:?}");
 }
 
 #[test]
@@ -112,9 +107,10 @@ fn a_static_member_comes_back_to_its_share() {
             .config()
             .set("group.id", "g")
             .set("group.instance.id", instance)
-            .set("session.timeout.ms", "10000")
+            // Longer than anything is waited for here.
+            .set("session.timeout.ms", "600000")
             .set("heartbeat.interval.ms", "100")
-            .set("max.poll.interval.ms", "10000")
+            .set("max.poll.interval.ms", "600000")
             .set("partition.assignment.strategy", "roundrobin")
             .create()
             .unwrap();
@@ -130,14 +126,12 @@ fn a_static_member_comes_back_to_its_share() {
     });
     // A static member does not leave when it ends.
     drop(two);
-    let began = Mono::now();
     let again = member("two");
     eventually("the same share", || {
         poll(&one);
         poll(&again);
         (holds(&again) == share).then_some(())
     });
-    assert!(Mono::now().since(began) < Duration::from_secs(8), "long before its session's end");
     assert_eq!(holds(&one).len(), 2);
 }
 
@@ -167,9 +161,9 @@ fn all_connections_share_one_budget_and_small_requests_need_none() {
     let all = announce(&broker, 16 << 20);
     // As soon as that one has its room, there is none for another.
     eventually("a refusal", || is_closed(&mut announce(&broker, 8_192), PATIENCE).then_some(()));
-    let asked = Mono::now();
+    let asked = Mono::now(); // clock: room is waited for at least so long
     assert!(is_closed(&mut announce(&broker, 8_192), PATIENCE));
-    let waited = Mono::now().since(asked);
+    let waited = Mono::now().since(asked); // clock: as above
     assert!(waited >= room_within, "it waits for room: {waited:?}");
     let mut small = Raw::connect(&broker);
     small.send(&samples::written(ApiKey::Metadata, 1).1);

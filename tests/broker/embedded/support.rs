@@ -17,6 +17,10 @@ use tokio_util::sync::CancellationToken;
 /// Nothing here takes longer, however loaded the machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Sessions, in milliseconds: one whose end is waited for, and one that does not end.
+pub(crate) const SHORT: &str = "1000";
+const LONG: &str = "10000";
+
 /// A broker on a thread of its own, which ends with this value.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
@@ -63,12 +67,17 @@ impl Running {
         self.create(&topic).unwrap();
     }
 
-    /// A member of the group, set up as KAFKA.md advises.
+    /// A member of the group, set up as KAFKA.md advises. No stall of the host ends its session.
     pub(crate) fn member(&self, group: &str, topic: &str) -> BaseConsumer {
+        self.member_with(group, topic, LONG)
+    }
+
+    /// The same with this session.
+    pub(crate) fn member_with(&self, group: &str, topic: &str, session_ms: &str) -> BaseConsumer {
         let consumer: BaseConsumer = self
             .config()
             .set("group.id", group)
-            .set("session.timeout.ms", "1000")
+            .set("session.timeout.ms", session_ms)
             .set("heartbeat.interval.ms", "100")
             .set("max.poll.interval.ms", "10000")
             .set("fetch.wait.max.ms", "100")

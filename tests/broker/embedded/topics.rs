@@ -65,7 +65,9 @@ fn a_fetch_by_id_reads_that_topic_and_no_later_one_of_its_name() {
 #[test]
 fn a_topic_that_a_client_names_is_created_where_the_settings_say_so() {
     let auto_create = NonZeroU32::new(4);
-    for (auto_create, partitions) in [(None, None), (auto_create, Some(4))] {
+    // A client gives up soon what it waits for in vain.
+    let all = [(None, None, "2000"), (auto_create, Some(4), "60000")];
+    for (auto_create, partitions, within_ms) in all {
         let broker =
             Running::start_with(BrokerSettings { auto_create, ..BrokerSettings::default() });
         // A reader creates nothing.
@@ -73,7 +75,7 @@ fn a_topic_that_a_client_names_is_created_where_the_settings_say_so() {
         let found = reader.fetch_metadata(Some("named"), PATIENCE).unwrap();
         assert_eq!(found.topics()[0].partitions().len(), 0);
         let producer: ThreadedProducer<_> =
-            broker.config().set("message.timeout.ms", "2000").create().unwrap();
+            broker.config().set("message.timeout.ms", within_ms).create().unwrap();
         producer.send(BaseRecord::<(), _>::to("named").payload("x")).map_err(|(e, _)| e).unwrap();
         producer.flush(PATIENCE).ok();
         let found = reader.fetch_metadata(None, PATIENCE).unwrap();

@@ -116,7 +116,7 @@ fn a_member_of_any_age_can_work() {
     for version in 0..=9 {
         let mut raw = Raw::connect(&broker);
         let group = text(&format!("g{version}"));
-        let joined = join(&mut raw, &group, version, 10_000);
+        let joined = join(&mut raw, &group, version, 60_000);
         let (member, generation) = (joined.member_id, joined.generation_id);
         assert_eq!((joined.error_code, joined.leader.clone()), (0, member.clone()), "{version}");
         let metadata = joined.members.first().unwrap().metadata.clone();

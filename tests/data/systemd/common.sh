@@ -14,11 +14,11 @@ step() { echo "== $*"; }
 eventually() {
     local what=$1
     shift
-    for _ in $(seq 300); do
+    for _ in $(seq 600); do
         if "$@" >/dev/null 2>&1; then return; fi
         sleep 0.1
     done
-    fail "$what: not within 30 s"
+    fail "$what: not within a minute"
 }
 
 same() { [ "$2" = "$3" ] || fail "$1: it was $2, and is $3"; }

@@ -94,7 +94,7 @@ fn the_death_of_a_client_behind_a_cut_stays_unnoticed() {
         let ends = echo.seen.ends.lock().unwrap().len();
         client.ask(ANY, 2, 10);
         drop(client);
-        std::thread::sleep(SILENCE);
+        std::thread::sleep(SILENCE); // clock: nothing that comes later shows that none came
         assert_eq!(echo.seen.ends.lock().unwrap().len(), ends);
         edges.heal("k");
         eventually("the end", || echo.seen.ends.lock().unwrap().len() > ends);
@@ -174,10 +174,11 @@ fn nothing_passes_once_a_rule_is_in_force() {
             (0..5_000).all(|_| writer.write_all(&request).is_ok())
         });
         let mut broker = listener.accept().unwrap().0;
+        broker.set_read_timeout(Some(PATIENCE)).unwrap();
         broker.read_exact(&mut buffer[..100_000 + round * 17]).unwrap();
         edges.put("k", rule("p1-1", Direction::ToBroker, &[], Effect::Stall));
         let took = drained(&mut broker, &mut buffer);
-        std::thread::sleep(SILENCE);
+        std::thread::sleep(SILENCE); // clock: nothing that comes later shows that none came
         assert_eq!(drained(&mut broker, &mut buffer), 0, "round {round}, after {took}");
         edges.heal("k");
         broker.read_exact(&mut buffer[..100_000]).unwrap();
@@ -187,10 +188,28 @@ fn nothing_passes_once_a_rule_is_in_force() {
     }
 }
 
-/// How much is there, until nothing more comes for a moment.
+/// How much is there: all that the other end has sent.
 fn drained(stream: &mut TcpStream, buffer: &mut [u8]) -> usize {
-    stream.set_read_timeout(Some(2 * SILENCE)).unwrap();
-    let bytes = (0..).map_while(|_| stream.read(buffer).ok()).sum();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut bytes = 0;
+    stream.set_nonblocking(true).unwrap();
+    eventually("all that was sent", || {
+        // What is on its way is counted as sent until it can be read here.
+        let all_came = unread_by(stream) == 0;
+        bytes += (0..).map_while(|_| stream.read(buffer).ok()).sum::<usize>();
+        all_came
+    });
+    stream.set_nonblocking(false).unwrap();
     bytes
+}
+
+/// How many bytes the kernel has still to bring from the other end of a connection of this host.
+fn unread_by(stream: &TcpStream) -> u64 {
+    let ports = [stream.peer_addr(), stream.local_addr()].map(|at| at.unwrap().port());
+    let text = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let sent = text.lines().skip(1).find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let port = |at: usize| u16::from_str_radix(words[at].rsplit_once(':')?.1, 16).ok();
+        ([port(1)?, port(2)?] == ports).then(|| words[4].split_once(':').unwrap().0)
+    });
+    u64::from_str_radix(sent.expect("the edge's end of the connection"), 16).unwrap()
 }

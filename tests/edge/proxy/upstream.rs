@@ -95,9 +95,10 @@ pub(crate) fn repeat(mut stream: impl Read + Write, seen: &Seen) -> &'static str
 
 /// Waits until it is so.
 pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
-    let began = Mono::now();
+    let began = Mono::now(); // clock: the bound of a wait
     while !so() {
-        assert!(Mono::now().since(began) < PATIENCE, "{what} did not happen within {PATIENCE:?}");
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        let waited = Mono::now().since(began); // clock: as above
+        assert!(waited < PATIENCE, "{what} did not happen within {PATIENCE:?}");
+        std::thread::sleep(std::time::Duration::from_millis(2)); // clock: between two looks
     }
 }

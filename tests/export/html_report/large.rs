@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tandem::ids::PartitionId;
-use tandem::observation::{MemberEvent, RunEvent};
+use tandem::observation::{Fact, MemberEvent, RunEvent};
 
 use crate::html_report::made::Fixture;
 use support::facts::{Story, at, brief, fault, plan};
@@ -38,8 +38,17 @@ struct Group {
 }
 
 impl Large {
+    fn names(self) -> Vec<String> {
+        (1..=self.groups).map(|group| format!("p{group}")).collect()
+    }
+
+    /// What its journal holds.
+    pub fn facts(self) -> Vec<Fact> {
+        self.story(&self.names()).facts
+    }
+
     pub fn fixture(self) -> Fixture {
-        let names: Vec<_> = (1..=self.groups).map(|group| format!("p{group}")).collect();
+        let names = self.names();
         let shape: Vec<_> =
             names.iter().map(|name| (name.as_str(), self.partitions, self.members)).collect();
         let plan = plan(self.roles, &shape);

@@ -15,5 +15,5 @@ mod browser;
 mod contents;
 mod drawn;
 mod hostile;
-mod large;
+pub mod large;
 mod made;

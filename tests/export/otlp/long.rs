@@ -1,4 +1,4 @@
-//! What telemetry costs, measured with full counts: `tests/long overhead`, `up-at-rest` and
+//! What telemetry costs, measured with full counts: `tests/measure overhead`, `up-at-rest` and
 //! `takeovers-beside-failing-collectors`. Each writes a row into `chaos/RESULTS.md`.
 
 use std::time::Duration;
@@ -91,7 +91,7 @@ fn so(runs: &[&One], is: impl Fn(&One) -> bool) -> (String, bool) {
 
 /// Telemetry on against off, in pairs.
 #[test]
-#[ignore = "takes a quarter of an hour: tests/long overhead"]
+#[ignore = "takes a quarter of an hour: tests/measure overhead"]
 fn overhead() {
     let folder = folder("overhead");
     let pairs = tried().unwrap_or(30);
@@ -140,7 +140,7 @@ fn overhead() {
 
 /// No takeover waits for a collector, however it fails, and no exit for long.
 #[test]
-#[ignore = "takes ten minutes: tests/long takeovers-beside-failing-collectors"]
+#[ignore = "takes ten minutes: tests/measure takeovers-beside-failing-collectors"]
 fn takeovers_beside_failing_collectors() {
     let name = "takeovers-beside-failing-collectors";
     let (folder, trials) = (folder(name), tried().unwrap_or(10));
@@ -187,7 +187,7 @@ fn at_rest(args: &str) -> Usage {
     let mut up = Up::start(&format!("-f topologies/thousand.yaml {args}"));
     up.await_health(Level::Led);
     // The first claims overlap for a threshold.
-    std::thread::sleep(Duration::from_secs(20));
+    std::thread::sleep(Duration::from_secs(20)); // clock: a series, which measures
     let used = watch(&[up.pid()], Duration::from_secs(60))[0];
     assert_eq!(up.status().0, Some(0));
     up.signal(Signal::INT);
@@ -198,7 +198,7 @@ fn at_rest(args: &str) -> Usage {
 /// A topology that is kept up, without and with a collector: in the minute that is watched, one
 /// window ends.
 #[test]
-#[ignore = "takes four minutes: tests/long up-at-rest"]
+#[ignore = "takes four minutes: tests/measure up-at-rest"]
 fn up_at_rest() {
     let folder = folder("up-at-rest");
     let receiver = Receiver::http(Kept::default(), None);

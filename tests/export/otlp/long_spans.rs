@@ -1,5 +1,5 @@
 //! The end of a run with a hundred thousand spans: what arrives within two seconds, and that the
-//! rest is reported. `tests/long spans` writes a row into `chaos/RESULTS.md`.
+//! rest is reported. `tests/measure spans` writes a row into `chaos/RESULTS.md`.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -95,7 +95,7 @@ fn since_written(path: &Path) -> f64 {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long spans"]
+#[ignore = "takes minutes: tests/measure spans"]
 fn spans() {
     let folder = folder("spans");
     if folder.join("row").exists() {

@@ -1,8 +1,5 @@
-//! A run with a hundred thousand spans: all arrive.
+//! A run with many spans: all arrive. `tests/measure spans` has a hundred thousand.
 
-use std::time::Duration;
-
-use tandem::time::Mono;
 use tandem::verdict::Report;
 use tempfile::TempDir;
 
@@ -48,18 +45,16 @@ pub(crate) fn spans(trials: u32) -> usize {
 }
 
 #[test]
-fn a_hundred_thousand_spans_arrive() {
-    let trials = 312;
-    assert!(spans(trials) > 100_000);
+fn twenty_thousand_spans_arrive() {
+    // Twice as many as may wait one by one, in twenty requests.
+    let trials = 63;
+    assert!(spans(trials) > 20_000);
     for grpc in [false, true] {
         let make = if grpc { Receiver::grpc } else { Receiver::http };
         let receiver = make(Kept::default(), None);
         let folder = written(trials);
-        let began = Mono::now();
         let protocol = if grpc { "grpc" } else { "http/protobuf" };
         let done = export(folder.path(), &receiver, protocol);
-        let took = Mono::now().since(began);
-        eprintln!("{} spans over {protocol} in {took:?}", spans(trials));
         assert_eq!(done.0, Some(0), "{}", done.1);
         let got = receiver.spans();
         assert_eq!(got.len(), spans(trials), "{}", done.1);
@@ -68,8 +63,6 @@ fn a_hundred_thousand_spans_arrive() {
         let report: Report = serde_json::from_slice(&text).unwrap();
         let sent = report.telemetry.unwrap();
         assert_eq!((sent.spans, sent.spans_lost, sent.logs_lost), (got.len() as u64, 0, 0));
-        // Sending is bounded by a minute; the rest is reading and judging, with tests beside it.
-        assert!(took < Duration::from_secs(180), "{took:?}");
     }
 }
 

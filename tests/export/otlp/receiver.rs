@@ -193,6 +193,20 @@ impl Receiver {
         resources.flat_map(|one| &one.scope_logs).flat_map(|one| one.log_records.clone()).collect()
     }
 
+    /// How many spans, and how many log records, were surely answered before it was killed: all but
+    /// those of each last request, for the next one is sent after the answer.
+    pub(crate) fn answered(&self) -> (u64, u64) {
+        let (traces, logs) = (self.kept.traces.lock().unwrap(), self.kept.logs.lock().unwrap());
+        let traces = traces.split_last().map_or(&[][..], |(_, before)| before);
+        let logs = logs.split_last().map_or(&[][..], |(_, before)| before);
+        let spans = traces.iter().flat_map(|request| &request.resource_spans);
+        let spans = spans.flat_map(|one| &one.scope_spans).map(|one| one.spans.len() as u64);
+        let records = logs.iter().flat_map(|request| &request.resource_logs);
+        let records = records.flat_map(|one| &one.scope_logs);
+        let records = records.map(|one| one.log_records.len() as u64);
+        (spans.sum(), records.sum())
+    }
+
     /// How many exports of metrics came.
     pub(crate) fn exports(&self) -> u64 {
         self.kept.metrics.lock().unwrap().len() as u64
@@ -246,7 +260,7 @@ type Answer = Result<Vec<u8>, StatusCode>;
 
 async fn traces(State(kept): State<Arc<Kept>>, headers: HeaderMap, body: Bytes) -> Answer {
     let request = read(&kept, &headers, &body).ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
-    tokio::time::sleep(kept.pause).await;
+    tokio::time::sleep(kept.pause).await; // clock: how slow it is
     kept.traces.lock().unwrap().push(request);
     Ok(kept.answer().encode_to_vec())
 }

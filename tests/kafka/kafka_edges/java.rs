@@ -45,8 +45,9 @@ impl Java<'_> {
     /// How much of the topic is not committed, of each partition and group.
     fn lags(&self, groups: [&str; 2]) -> Vec<String> {
         let groups = groups.map(|group| ["--group", group]).concat();
-        let text = self
-            .says("consumer.group.ConsumerGroupCommand", &[&["--describe"], &groups[..]].concat());
+        let describe = ["--describe", "--timeout", "60000"];
+        let text =
+            self.says("consumer.group.ConsumerGroupCommand", &[&describe[..], &groups].concat());
         let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
         let rows = rows.filter(|row| row.get(1) == Some(&MOVES[0]));
         rows.map(|row| row[5].to_owned()).collect()

@@ -1,9 +1,7 @@
-//! Clusters that require authentication: `deploy/kafka/up --secure`, with exactly the rights that
-//! the documentation names. Needs the feature `tls`, Java 17, Maven and openssl.
+//! A cluster that requires authentication: `deploy/kafka/up --secure`, with exactly the rights that
+//! the documentation names. All tests share it. Needs the feature `tls`, Java 17, Maven, openssl.
 
-mod own_membership;
+mod identities;
+mod refused;
 mod rights;
 mod secrets;
-mod support;
-mod tokens;
-mod unwelcome;

@@ -1,184 +1,105 @@
-//! Whole runs on clusters that require authentication pass, with members connecting directly or
-//! through edges, and no secret is anywhere afterwards.
+//! Whole runs on a cluster that requires authentication, with members connecting directly or
+//! through edges: everything is undone, and no secret is anywhere afterwards.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::Path;
+use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
-use support::stores::unexplained_joint_gaps;
-use tandem::journal;
-use tandem::time::Mono;
-use tandem::timeline::Timeline;
+use support::experiment::{Experiment, Finished};
+use support::kafka::secrets::{command_lines, written};
+use support::kafka::secured::{Secured, said};
 
-use super::support::{SECURE, Secured, said};
-
-/// The test is about rights and messages: a busy host breaks claims about durations, so there are
-/// none.
 const KILL: &str = "\
 version: 1
 name: kill
-trials: 1
 method:
-  - {id: k, at: 500ms, jitter: 300ms, fault: kill, target: {leader_of: any, group: any}}
-objective: {leaders_per_group: 0}
-";
-const KILL_AND_LEAVE: &str = "\
-version: 1
-name: kill-and-leave
-trials: 1
-method:
-  - {id: k, at: 500ms, jitter: 300ms, fault: kill, target: {leader_of: any, group: any}}
-  - {id: l, at: 6s, fault: leave, target: {leader_of: any, group: any}}
-objective: {leaders_per_group: 0}
-";
-const ISOLATE: &str = "\
-version: 1
-name: isolate
-method:
-  - {id: c, at: 500ms, fault: partition, for: 5s, target: {leader_of: any, group: any}}
+  - {id: k, at: 500ms, fault: kill, target: {leader_of: any}}
+recover: {within: 5m}
 objective: {leaders_per_group: 0}
 ";
 
-/// The command lines of all processes; one that ends meanwhile has none.
-fn command_lines() -> Vec<String> {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).collect()
-}
+/// No stall of the host ends such a session, and none is waited for: the controller leaves for the
+/// dead, with the rights of a member.
+const PACE: &str = "--set defaults.session=6s --set defaults.on_death=leave \
+                    --set defaults.restart.after=2s";
 
-/// All files under a folder, but for those of the clusters: these come and go, and hold the
-/// passwords. A guard that outlives its run may still remove what is looked at.
-fn written(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut files = Vec::new();
-    for entry in there(fs::read_dir(folder)).into_iter().flatten().flatten() {
-        if entry.path().ends_with("tandem/kafka") {
-            continue;
-        }
-        if entry.path().is_dir() {
-            files.extend(written(&entry.path()));
-        } else if let Some(text) = there(fs::read(entry.path())) {
-            files.push((entry.path().display().to_string(), text));
-        }
-    }
-    files
-}
+/// Two looks at all processes.
+const LOOK: Duration = Duration::from_millis(100);
 
-/// What was looked at, if it was there.
-fn there<T>(looked: io::Result<T>) -> Option<T> {
-    match looked {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        looked => Some(looked.unwrap()),
-    }
-}
-
-fn holds(text: &[u8], secret: &str) -> bool {
-    text.windows(secret.len()).any(|part| part == secret.as_bytes())
-}
-
-// The controller leaves for the dead with the rights of a member.
-const OWN: &[&str] = &["--set", "defaults.membership=own", "--set", "defaults.on_death=leave"];
-// Exclusive mode has its own membership, and commits.
-const EXCLUSIVE_BY_EDGES: &[&str] = &["--set", "defaults.mode=exclusive", "--set", "edges=proxied"];
-
-/// A run, and which way its members go.
+/// Which way the members of a run go; its topics have a name of their own.
+#[derive(Clone, Copy)]
 struct Way {
-    experiment: &'static str,
-    more: &'static [&'static str],
+    name: &'static str,
+    more: &'static str,
     proxied: bool,
 }
 
-/// Whether a command line is that of a member who goes this way, its password nowhere on it.
-fn is_member(line: &str, secured: &Secured, proxied: bool) -> bool {
-    let shown = "--secret sasl.password=env:TANDEM_MEMBER_PASSWORD";
-    let member = line.contains(" member p") && line.contains(shown);
-    if member && proxied {
-        // It is given an edge, to which it speaks as the same user, without TLS.
-        assert!(line.contains("security.protocol=sasl_plaintext"), "{line}");
-        let direct = secured.kafka.bootstraps.iter().any(|it| line.contains(it));
-        assert!(!direct && !line.contains("ssl."), "{line}");
-    }
-    member
+const WAYS: [Way; 2] = [
+    Way { name: "kafka-secure-direct", more: "", proxied: false },
+    // Exclusive mode has its own membership, and commits.
+    Way {
+        name: "kafka-secure-edges",
+        more: "--set defaults.mode=exclusive --set edges=proxied",
+        proxied: true,
+    },
+];
+
+fn experiment(secured: &Secured, way: Way) -> Experiment {
+    let (solo, placed) = (secured.solo(), secured.kafka.placed().join(" "));
+    let on = format!("-f {} --set name={} {placed}", solo.display(), way.name);
+    let [member, controller] = &secured.passwords;
+    Experiment::of("kill.yaml", KILL)
+        .with(&format!("{on} {PACE} {}", way.more))
+        .set("TANDEM_KAFKA_CA", &secured.file("ca.pem").display().to_string())
+        .set("TANDEM_MEMBER_PASSWORD", member)
+        .set("TANDEM_CONTROLLER_PASSWORD", controller)
+        // What the client says of itself, too; and everything that an edge could say.
+        .set("RUST_LOG", "info,tandem_edge=trace")
 }
 
-/// How it ended, and how many command lines of members were looked at.
-fn run(secured: &Secured, way: &Way, out: &Path) -> (Option<i32>, usize) {
-    fs::create_dir_all(out).unwrap();
-    let stream = |name: &str| File::create(out.join(name)).unwrap();
-    let experiment = out.join("experiment.yaml");
-    fs::write(&experiment, way.experiment).unwrap();
-    let mut run = secured.tandem(&["chaos", "run", experiment.to_str().unwrap(), "-f", SECURE]);
-    run.args(way.more).arg("--out").arg(out.join("run"));
-    // What the client says of itself, too; and everything that an edge could say.
-    run.env("RUST_LOG", "info,tandem_edge=trace");
-    let mut run = run.stdout(stream("stdout")).stderr(stream("stderr")).spawn().unwrap();
-    let mut members = 0;
-    loop {
+/// How the runs end. Meanwhile the command lines of their members are looked at.
+fn play(secured: &Secured) -> [Finished; 2] {
+    let start = |way| {
+        let run = experiment(secured, way).start();
+        thread::spawn(move || run.finish())
+    };
+    let runs = WAYS.map(start);
+    let mut members = [0; 2];
+    while !runs.iter().all(JoinHandle::is_finished) {
         for line in command_lines() {
-            for secret in &secured.passwords {
-                assert!(!line.contains(secret), "a secret on a command line: {line}");
+            secured.is_free_of_secrets("a command line", line.as_bytes());
+            for (way, members) in WAYS.iter().zip(&mut members) {
+                let is_its = line.contains(way.name) && secured.is_member(&line, way.proxied);
+                *members += usize::from(is_its);
             }
-            members += usize::from(is_member(&line, secured, way.proxied));
         }
-        if let Some(status) = run.try_wait().unwrap() {
-            return (status.code(), members);
-        }
-        std::thread::sleep(Duration::from_millis(300));
+        sleep(LOOK); // clock: a look takes a processor, which the runs need as well
     }
-}
-
-/// A run passes.
-fn passes(secured: &Secured, way: &Way, out: &Path) {
-    let began = Mono::now();
-    let (code, members) = run(secured, way, out);
-    let said = fs::read_to_string(out.join("stdout")).unwrap();
-    let wrong = fs::read_to_string(out.join("stderr")).unwrap();
-    assert!(members > 10, "{members} command lines of members were seen: {said}{wrong}");
-    assert_eq!(out.join("run/logs/edges.log").exists(), way.proxied);
-    let took = Mono::now().since(began);
-    eprintln!("{:?} after {took:?}: {said}", way.more);
-    assert_eq!(code, Some(0), "{said}{wrong}");
-    let recording = journal::read(&out.join("run/journal.jsonl")).unwrap();
-    let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
-    assert_eq!(unexplained_joint_gaps(&timeline), [], "{said}");
+    let runs = runs.map(|run| run.join().unwrap());
+    assert!(!members.contains(&0), "{members:?} members were seen: {}{}", runs[0], runs[1]);
+    runs
 }
 
 #[test]
-fn runs_pass_and_leave_no_secret_anywhere() {
-    let secured = Secured::alone(2);
-    let folder = secured.kafka.folder.path().join("looked-at");
-    let ways = [
-        Way { experiment: KILL, more: &[], proxied: false },
-        Way { experiment: KILL, more: &["--set", "edges=proxied"], proxied: true },
-        Way { experiment: KILL_AND_LEAVE, more: OWN, proxied: false },
-        Way { experiment: KILL_AND_LEAVE, more: EXCLUSIVE_BY_EDGES, proxied: true },
-        // An experiment that cuts connections needs edges, even if the topology has none.
-        Way { experiment: ISOLATE, more: &[], proxied: true },
-    ];
-    for (number, way) in ways.iter().enumerate() {
-        passes(&secured, way, &folder.join(format!("way-{number}")));
-    }
-
-    for (name, arguments) in [
-        ("plan", &["plan", "-f", SECURE][..]),
-        ("json", &["plan", "-o", "json", "-f", SECURE][..]),
-        ("doctor", &["doctor", "-f", SECURE][..]),
-    ] {
-        let done = said(secured.tandem(arguments), Duration::from_secs(60));
-        assert_eq!(done.code, Some(0), "{}", done.text);
-        fs::write(folder.join(name), done.text).unwrap();
-    }
-    let files = written(&folder);
-    let records = written(&secured.kafka.state());
-    let files = [files, records].concat();
-    assert!(
-        files.iter().any(|(name, text)| name.ends_with("journal.jsonl") && text.len() > 10_000)
-    );
-    assert!(files.iter().any(|(name, _)| name.ends_with("p1-1.log")));
-    assert!(files.iter().any(|(name, text)| name.ends_with("edges.log") && !text.is_empty()));
-    for (name, text) in &files {
-        for secret in &secured.passwords {
-            assert!(!holds(text, secret), "a secret is in {name}");
+fn runs_leave_no_secret_anywhere() {
+    let secured = Secured::sole();
+    for (run, way) in play(&secured).iter().zip(WAYS) {
+        run.sound();
+        let edges = run.out.join("logs/edges.log");
+        assert_eq!(edges.exists(), way.proxied);
+        let files = written(run.folder.path());
+        let holds = |name: &str, least: usize| {
+            files.iter().any(|(file, text)| file.ends_with(name) && text.len() > least)
+        };
+        assert!(holds("journal.jsonl", 10_000) && holds("p1-1.log", 0), "{run}");
+        assert!(!way.proxied || holds("edges.log", 0), "{run}");
+        for (name, text) in &files {
+            secured.is_free_of_secrets(name, text);
         }
+    }
+    let solo = secured.solo();
+    for what in [&["plan"][..], &["plan", "-o", "json"], &["doctor"]] {
+        let done = said(secured.tandem(&[what, &["-f", solo.to_str().unwrap()]].concat()));
+        assert_eq!(done.code, Some(0), "{}", done.text);
+        secured.is_free_of_secrets(what[0], done.text.as_bytes());
     }
 }

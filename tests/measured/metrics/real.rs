@@ -7,9 +7,9 @@ use serde_json::Value;
 use tandem::observation::{Fact, RunEvent, What};
 use tandem::timeline::Timeline;
 
-use crate::metrics::prometheus::Prometheus;
 use support::experiment::{Experiment, Finished, eventually};
 use support::measured::turn;
+use support::prometheus::Prometheus;
 use support::quiet::undisturbed;
 use support::watched::{drive, found, judged};
 use support::web::free_port;

@@ -27,11 +27,9 @@ pub fn equal(kafka: &Kafka, times: u32) -> u32 {
             let facts = facts(&run.out);
             facts.iter().any(|fact| settled(fact) && fact.t > since).then_some(facts)
         });
-        let text = kafka.described(0, "kafka-solo-p1");
-        if assignment(&text) == claims(&so_far) {
-            equal += 1;
-        } else {
-            eprintln!("time {time}: members claim {:?}, and {text}", claims(&so_far));
+        match agree(kafka, "kafka-solo-p1", &so_far) {
+            Ok(()) => equal += 1,
+            Err(why) => eprintln!("time {time}: {why}"),
         }
         // A rebalance: the member that leads most is killed, and comes back. A group may settle
         // before that, where a host that stalls delays the new process.
@@ -46,6 +44,17 @@ pub fn equal(kafka: &Kafka, times: u32) -> u32 {
     }
     run.interrupt();
     equal
+}
+
+/// Whether Kafka's own tool gives the members of this group, on the first cluster, what they claim
+/// by these facts.
+///
+/// # Errors
+/// What both say.
+pub fn agree(kafka: &Kafka, group: &str, facts: &[Fact]) -> Result<(), String> {
+    let (table, claimed) = (kafka.described(0, group), claims(facts));
+    let equal = assignment(&table, group) == claimed;
+    if equal { Ok(()) } else { Err(format!("members claim {claimed:?}, and {table}")) }
 }
 
 /// What is written in the journal by now; its last line may be half written.
@@ -102,9 +111,9 @@ fn leader(facts: &[Fact]) -> i32 {
 
 /// The table of `--describe --members --verbose`: the fourth column is the client id, and the first
 /// column of assignments holds `topic:0,1`, before Kafka 4 `(0,1)`, or `-` for none.
-fn assignment(table: &str) -> Held {
+fn assignment(table: &str, group: &str) -> Held {
     let rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let rows = rows.filter(|row| row.first() == Some(&"kafka-solo-p1"));
+    let rows = rows.filter(|row| row.first() == Some(&group));
     rows.map(|row| {
         let held = row[4..].iter().find(|cell| cell.contains([':', '(']));
         let numbers = held.and_then(|cell| cell.rsplit([':', '(']).next()).unwrap_or_default();

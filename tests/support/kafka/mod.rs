@@ -2,13 +2,18 @@
 
 mod clusters;
 pub mod described;
+pub mod heirs;
+pub mod members;
+pub mod secrets;
+pub mod secured;
 
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+use crate::measured;
 use crate::quiet::{NOISE_MAX, await_quiet, is_disturbed, undisturbed as undisturbed_run};
 pub use clusters::{Clusters, free_ports};
 use clusters::{Share, text};
@@ -18,24 +23,21 @@ use tandem::time::Mono;
 use tandem::timeline::{Cause, Interval, Timeline};
 use tandem::verdict::{Report, undisturbed};
 
-/// What measures time writes, and is alone; what claims no length reads.
-static TURN: RwLock<()> = RwLock::new(());
-
-/// Waits until no other test of this program runs.
+/// Waits until no other test of this program runs anything, as [`measured::turn`] does.
 pub fn turn() -> Turn {
-    Turn::Alone(TURN.write().unwrap_or_else(PoisonError::into_inner))
+    Turn::Alone(measured::turn())
 }
 
-/// Waits until no other test of this program measures.
+/// Waits until no test of this program is alone.
 pub fn shared_turn() -> Turn {
-    Turn::Beside(TURN.read().unwrap_or_else(PoisonError::into_inner))
+    Turn::Beside(measured::shared_turn())
 }
 
 /// The turn of a test.
 pub enum Turn {
-    /// It measures.
+    /// Nothing runs beside it.
     Alone(RwLockWriteGuard<'static, ()>),
-    /// It claims no length.
+    /// Others run beside it.
     Beside(RwLockReadGuard<'static, ()>),
 }
 
@@ -82,6 +84,12 @@ impl Kafka {
     /// The same for a test that claims no length.
     pub fn shared_beside(count: usize, options: &[&str]) -> Self {
         Self::share_in(shared_turn, (2, count), options)
+    }
+
+    /// One cluster that all tests share which ask for it with the same `options`, for a test that
+    /// claims no length.
+    pub fn sole_beside(options: &[&str]) -> Self {
+        Self::share_in(shared_turn, (1, 1), options)
     }
 
     /// One cluster of three brokers, which all tests share that ask for it. A busy machine does not
@@ -159,7 +167,8 @@ impl Kafka {
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String, Report) {
         let out = self.folder.path().join(format!("out-{}", Mono::now().0));
         let mut run = self.tandem(&["chaos", "run"]);
-        let done = run.args(arguments).arg("--out").arg(&out).output().unwrap();
+        run.args(arguments).args(crate::cases::seed_beside(arguments));
+        let done = run.arg("--out").arg(&out).output().unwrap();
         let said = format!("{}\n{}{}", arguments.join(" "), text(&done.stdout), text(&done.stderr));
         eprintln!("{said}");
         let report = std::fs::read(out.join("result.json"));
@@ -219,7 +228,8 @@ impl Kafka {
     pub fn start(&self, arguments: &[&str]) -> Ongoing {
         let out = self.folder.path().join("running");
         let mut run = self.tandem(&["chaos", "run"]);
-        run.args(arguments).arg("--out").arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
+        run.args(arguments).args(crate::cases::seed_beside(arguments));
+        run.arg("--out").arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
         Ongoing { run: run.spawn().unwrap(), out }
     }
 
@@ -238,7 +248,7 @@ impl Kafka {
         let done = self
             .tool("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
             .args(["--bootstrap-server", &self.bootstraps[cluster], "--group", group])
-            .args(["--describe", "--members", "--verbose"])
+            .args(["--describe", "--members", "--verbose", "--timeout", "60000"])
             .output()
             .unwrap();
         assert!(done.status.success(), "{}", text(&done.stderr));

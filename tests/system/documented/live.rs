@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use tandem::live_view::Level;
 
 use support::experiment::{eventually, output, signal_pid, tandem};
+use support::outside::lone_leader;
 use support::up::Up;
 
 /// The files, in a folder that the next run of these tests removes.
@@ -22,8 +23,15 @@ pub(crate) struct Live {
     /// The folder of what was kept up.
     pub up: PathBuf,
     /// What was printed, by the name of its schema.
-    pub printed: Vec<(&'static str, PathBuf)>,
+    pub printed: Printed,
 }
+
+/// What was printed, by the name of its schema.
+type Printed = Vec<(&'static str, PathBuf)>;
+
+/// No host makes a session expire, and a death is known at once: little has to settle.
+const STEADY: &str = "--set defaults.session=30s --set defaults.heartbeat=100ms \
+                      --set defaults.on_death=leave --set defaults.restart.after=1s";
 
 static LIVE: OnceLock<Live> = OnceLock::new();
 
@@ -32,9 +40,12 @@ pub(crate) fn live() -> &'static Live {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documented");
         fs::remove_dir_all(&folder).ok();
         fs::create_dir_all(folder.join("experiments")).unwrap();
-        let mut printed = Vec::new();
-        let runs = suite(&folder, &mut printed);
-        let up = kept_up(&folder, &mut printed);
+        let ((runs, mut printed), (up, of_up)) = std::thread::scope(|scope| {
+            let suite = scope.spawn(|| suite(&folder));
+            let up = kept_up(&folder);
+            (suite.join().unwrap(), up)
+        });
+        printed.extend(of_up);
         Live { suite: folder.join("suite"), runs, up, printed }
     })
 }
@@ -53,16 +64,18 @@ fn keep(
     (schema, path)
 }
 
-fn suite(folder: &Path, printed: &mut Vec<(&'static str, PathBuf)>) -> Vec<PathBuf> {
-    let state = folder.join("state");
+/// The folder of each run, and what was printed.
+fn suite(folder: &Path) -> (Vec<PathBuf>, Printed) {
+    let (state, mut printed) = (folder.join("state"), Vec::new());
     for name in ["kill-leader", "pause-leader"] {
         let text = fs::read_to_string(format!("chaos/{name}.yaml")).unwrap();
+        let text = text.replace("for: 3s", "for: 1s") + "steady_state: {settled: 300ms}\n";
         fs::write(folder.join("experiments").join(format!("{name}.yaml")), text).unwrap();
     }
     let mut command = tandem(&state);
     command.args(["chaos", "suite"]).arg(folder.join("experiments"));
-    command.args(["-f", "topologies/duo.yaml", "--trials", "1", "-o", "json", "--out"]);
-    command.arg(folder.join("suite"));
+    command.args(["-f", "topologies/duo.yaml", "--trials", "1", "--seed", "1", "-o", "json"]);
+    command.args(STEADY.split_whitespace()).arg("--out").arg(folder.join("suite"));
     printed.push(keep(folder, "suite-summary", "suite.out", &mut command));
     let runs = ["01-kill-leader-duo", "02-pause-leader-duo"];
     let runs = runs.map(|run| folder.join("suite").join(run));
@@ -74,14 +87,14 @@ fn suite(folder: &Path, printed: &mut Vec<(&'static str, PathBuf)>) -> Vec<PathB
     let mut command = tandem(&state);
     command.arg("compare").args(&runs).args(["-o", "json"]);
     printed.push(keep(folder, "comparison", "compare.out", &mut command));
-    runs.into()
+    (runs.into(), printed)
 }
 
-fn kept_up(folder: &Path, printed: &mut Vec<(&'static str, PathBuf)>) -> PathBuf {
-    let mut up = Up::start("-f topologies/duo.yaml --set defaults.session=300ms -o json");
-    let picture = up.await_health(Level::Led);
-    let victim = picture.groups.values().flat_map(|group| group.members.values());
-    let victim = victim.filter(|seat| seat.leads > 0).find_map(|seat| seat.pid).unwrap();
+/// The folder of what was kept up, and what was printed.
+fn kept_up(folder: &Path) -> (PathBuf, Printed) {
+    let mut printed = Vec::new();
+    let mut up = Up::start(&format!("-f topologies/duo.yaml {STEADY} -o json"));
+    let (_, victim) = lone_leader(&up, &"p1".parse().unwrap());
     signal_pid(victim, Signal::KILL);
     eventually("the member's next life, and all led", Duration::from_secs(60), || {
         let picture = up.status().1?;
@@ -111,5 +124,5 @@ fn kept_up(folder: &Path, printed: &mut Vec<(&'static str, PathBuf)>) -> PathBuf
     for name in ["journal-000001.jsonl", "result.json"] {
         fs::copy(up.out.join(name), kept.join(name)).unwrap();
     }
-    kept
+    (kept, printed)
 }

@@ -1,134 +1,84 @@
 //! Nothing of a command outlives the claim: not one that ignores SIGTERM, not one that forks and
-//! detaches, and not when `tandem hold` or its keeper is stopped or killed.
-
-use std::time::Duration;
+//! detaches, and not when `tandem hold` or its keeper is stopped or killed. How soon, on a quiet
+//! host: `tests/measured/hold/ends.rs`.
 
 use rustix::process::Signal;
 use support::experiment::{eventually, signal_pid};
-use support::held::{Hold, SOON, Stage, again, gone, written};
-use support::quiet::undisturbed;
-use support::stalls::Watch;
+use support::held::{PATIENT, SOON, Stage, gone, written};
 use tandem::guard::Identity;
-use tandem::time::Mono;
 
 /// Ignores SIGTERM, and leaves a process behind that ignores it, in a session of its own.
-const STUBBORN: &str = "trap '' TERM; setsid sh -c 'echo $$ > detached; while :; do sleep 0.02; \
-                        done' & wait; while :; do sleep 0.02; done";
-/// What a claim lasts at most after the brokers are gone: four fifths of a session.
-const THRESHOLD: Duration = Duration::from_millis(2_400);
-/// The keeper kills a fifth of the hold, which is 1500 ms, before the end of a promise. The host
-/// disturbs that if it keeps it from running for half of this.
-const STALL: Duration = Duration::from_millis(150);
+pub(super) const STUBBORN: &str = "trap '' TERM; \
+     setsid sh -c 'echo $$ > detached; while :; do sleep 0.02; done' & wait; \
+     while :; do sleep 0.02; done";
+/// The same, where nothing in the environment of what it leaves behind says whose it is.
+pub(super) const UNMARKED: &str = "trap '' TERM; \
+     setsid env -i sh -c 'echo $$ > detached; while :; do sleep 0.02; done' & wait; \
+     while :; do sleep 0.02; done";
+/// A member that is cut off keeps its claim for five seconds, and its session for longer.
+const CUT: &str = "mode: exclusive, session: 30s, heartbeat: 300ms, threshold: 5s, hold: 5s";
+/// No session ends here.
+const STOPPED: &str = "mode: exclusive, session: 10m, heartbeat: 300ms, hold: 5s, on_death: leave";
+/// Who has killed the command: its keeper; or, on a host that held that up, the process beside it.
+const KILLED: [&str; 3] = [
+    "the command was killed: signal 9",
+    "the keeper did not end the command; it is killed now",
+    "the command ended late, ",
+];
 
-/// How a stubborn command ended: how long after its member was cut off, and for how long at most
-/// the host kept its keeper, or this process, from running meanwhile.
-struct Ended {
-    took: Duration,
-    stalled: Duration,
-}
-
-impl Ended {
-    /// Waits for it. The keeper is watched since before the cut.
-    fn after(cut: Mono, watch: &Watch, [command, detached]: [Identity; 2]) -> Self {
-        let took = gone(command).max(gone(detached)).since(cut);
-        Self { took, stalled: watch.longest(cut, Mono::now()) }
-    }
-
-    fn is_disturbed(&self) -> bool {
-        self.stalled >= STALL
-    }
-
-    fn shown(&self) -> String {
-        format!("gone {:?} after the cut, stalled for {:?}\n", self.took, self.stalled)
-    }
-}
-
-fn watched(hold: &Hold) -> Watch {
-    let watch = Watch::begin();
-    watch.add(hold.keeper().pid);
-    watch
-}
-
-/// Its commands are gone before the claim ends, unless the host disturbs that.
-fn is_gone_in_time(play: impl FnMut() -> Ended) {
-    if let Some(ended) = undisturbed(play, Ended::is_disturbed, Ended::shown) {
-        assert!(ended.took < THRESHOLD, "the claim lasts {THRESHOLD:?}; {}", ended.shown());
-    }
+/// A command that runs, and what it has detached.
+fn both(stage: &Stage) -> [Identity; 2] {
+    [stage.runs("a", None), written(&stage.path("detached"))]
 }
 
 #[test]
-fn a_stubborn_command_and_what_it_detached_are_gone_before_the_claim_ends() {
-    is_gone_in_time(|| {
-        let stage = Stage::exclusive();
-        let one = stage.hold_alone("a", STUBBORN);
-        let (command, detached) = (stage.runs("a", None), written(&stage.path("detached")));
-        let watch = watched(&one);
-        // No proof is later than this instant, so no claim ends later than a threshold after it.
-        signal_pid(stage.broker.pid(), Signal::STOP);
-        let ended = Ended::after(Mono::now(), &watch, [command, detached]);
-        if ended.is_disturbed() {
-            return ended;
-        }
-        eventually("the word", SOON, || {
-            stage.said("a.err").contains("the command was killed: signal 9").then_some(())
-        });
-        signal_pid(stage.broker.pid(), Signal::CONT);
-        stage.runs("a", Some(command));
-        stage.was_alone();
-        ended
-    });
-}
-
-#[test]
-fn a_killed_wrapper_leaves_nothing_behind_and_its_successor_finds_nothing() {
-    let stage = Stage::exclusive();
-    let first = stage.hold_alone("a", STUBBORN);
-    let (command, detached) = (stage.runs("a", None), written(&stage.path("detached")));
-    let _second = stage.hold_alone("b", "while :; do sleep 0.02; done");
-    // A joining member revokes all partitions; round robin gives the only one to the first again.
-    gone(command);
-    gone(detached);
-    let (command, detached) =
-        (stage.runs("a", Some(command)), again(&stage.path("detached"), detached));
-    let keeper = first.keeper();
-    first.signal(Signal::KILL);
-    for one in [command, detached, keeper] {
+fn a_stubborn_command_and_what_it_detached_are_killed_when_its_member_is_cut_off() {
+    let stage = Stage::new(CUT);
+    let _one = stage.hold_alone("a", STUBBORN);
+    let all = both(&stage);
+    signal_pid(stage.broker.pid(), Signal::STOP);
+    for one in all {
         gone(one);
     }
-    stage.runs("b", None);
+    eventually("the word", SOON, || {
+        let said = stage.said("a.err");
+        KILLED.iter().any(|word| said.contains(word)).then_some(())
+    });
+    signal_pid(stage.broker.pid(), Signal::CONT);
     stage.was_alone();
 }
 
 #[test]
-fn a_stopped_wrapper_holds_nothing_up() {
-    is_gone_in_time(|| {
-        let stage = Stage::exclusive();
-        let first = stage.hold_alone("a", STUBBORN);
-        let (command, detached) = (stage.runs("a", None), written(&stage.path("detached")));
-        let watch = watched(&first);
-        first.signal(Signal::STOP);
-        // The keeper alone ends the command, by the last promise that it received.
-        let ended = Ended::after(Mono::now(), &watch, [command, detached]);
-        let _second = stage.hold_alone("b", "while :; do sleep 0.02; done");
-        stage.runs("b", None);
-        first.signal(Signal::CONT);
-        eventually("the word", SOON, || {
-            stage.said("a.err").contains("the command was killed").then_some(())
-        });
-        stage.was_alone();
-        ended
+fn the_keeper_of_a_stopped_wrapper_ends_its_command_and_does_not_leave_for_it() {
+    let stage = Stage::new(STOPPED);
+    let one = stage.hold_alone("a", STUBBORN);
+    let all = both(&stage);
+    one.signal(Signal::STOP);
+    // The keeper alone ends the command, by the last promise that it received.
+    for one in all {
+        gone(one);
+    }
+    one.signal(Signal::CONT);
+    eventually("the word", SOON, || {
+        stage.said("a.err").contains("the command was killed").then_some(())
     });
+    // By the same keeper: one that leaves ends after that.
+    stage.runs("a", Some(all[0]));
+    let said = stage.said("a.err");
+    assert!(!said.contains("The keeper left the group for the dead"), "{said}");
+    stage.was_alone();
 }
 
 #[test]
 fn a_killed_keeper_takes_the_command_with_it_and_another_follows() {
-    let stage = Stage::exclusive();
+    let stage = Stage::new(PATIENT);
     let one = stage.hold_alone("a", STUBBORN);
-    let (command, detached) = (stage.runs("a", None), written(&stage.path("detached")));
+    let all = both(&stage);
     signal_pid(one.keeper().pid, Signal::KILL);
-    gone(command);
-    gone(detached);
-    stage.runs("a", Some(command));
+    for one in all {
+        gone(one);
+    }
+    stage.runs("a", Some(all[0]));
     let output = stage.said("a.err");
     assert!(
         output.contains("the keeper of the command died; all that it kept is killed"),
@@ -139,39 +89,46 @@ fn a_killed_keeper_takes_the_command_with_it_and_another_follows() {
 
 #[test]
 fn what_an_earlier_life_left_is_ended_before_the_next_one_joins() {
-    ends_what_is_left(&Stage::exclusive());
+    let stage = Stage::new(PATIENT);
+    ends_what_is_left(&stage, UNMARKED);
+    let said = stage.said("a.err");
+    assert!(said.contains("its command runs in the cgroup /"), "{said}");
 }
 
 #[test]
 fn without_a_cgroup_the_environment_marks_what_an_earlier_life_left() {
-    let stage = Stage::exclusive().without_cgroups();
-    ends_what_is_left(&stage);
+    let stage = Stage::new(PATIENT).without_cgroups();
+    ends_what_is_left(&stage, STUBBORN);
     let said = stage.said("a.err");
     let why = "its command has no cgroup of its own, and is found by its parents and its \
                environment: ";
     assert!(said.contains(why) && said.contains("Read-only file system"), "{said}");
 }
 
-fn ends_what_is_left(stage: &Stage) {
-    let first = stage.hold_alone("a", STUBBORN);
-    let (command, detached) = (stage.runs("a", None), written(&stage.path("detached")));
-    let keeper = first.keeper();
+fn ends_what_is_left(stage: &Stage, body: &str) {
+    let first = stage.hold_alone("a", body);
+    let [command, detached] = both(stage);
+    let (wrapper, keeper) = (Identity::of(first.pid()).unwrap(), first.keeper());
     // Both at once: no process is left to end what was detached.
     signal_pid(keeper.pid, Signal::STOP);
     first.signal(Signal::KILL);
     signal_pid(keeper.pid, Signal::KILL);
-    gone(command);
+    for one in [wrapper, keeper, command] {
+        gone(one);
+    }
     assert!(detached.lives(), "it was to be left behind");
-    let _again = stage.hold_alone("a", STUBBORN);
-    stage.runs("a", Some(command));
-    assert!(!detached.lives());
+    let _again = stage.hold_alone("a", body);
+    eventually("the next life", SOON, || {
+        stage.said("a.err").contains("waits to lead r").then_some(())
+    });
+    assert!(!detached.lives(), "the next life has joined beside it");
     stage.was_alone();
 }
 
 /// A process that is not there any more when its descendant is listed.
 #[test]
 fn a_command_that_forks_on_and_on_is_killed_at_one_blow() {
-    let stage = Stage::exclusive();
+    let stage = Stage::new(PATIENT);
     std::fs::write(stage.path("hop.sh"), "echo $$ > hop\nsetsid sh ./hop.sh &\n").unwrap();
     let one = stage.hold_alone("a", "sh ./hop.sh; while :; do sleep 0.02; done");
     let command = stage.runs("a", None);

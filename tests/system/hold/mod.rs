@@ -1,17 +1,15 @@
 //! `tandem hold` as a user starts it: the command runs while the role is led, and is gone before
 //! another runs, also if `tandem hold`, its keeper or the brokers fail.
 
+mod apart;
 mod departed;
 mod ends;
-mod gone;
 mod kept_up;
 mod linked;
 mod observed;
-mod observed_late;
 mod ordered;
-mod ordered_apart;
-mod ordered_cuts;
 mod promised;
+mod referee;
 mod refused;
 mod runs;
 mod scheduler;

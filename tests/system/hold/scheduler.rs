@@ -11,7 +11,9 @@ use support::held::{Hold, SOON, Stage};
 use support::web::get;
 
 /// Pauses of the leader.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
+/// A busy host gets a job done within a promise.
+const GROUP: &str = "mode: exclusive, session: 3s, hold: 1500ms";
 
 /// Takes SQLite's lock for writing, within some seconds; says so, and keeps it for some more.
 const LOCK: &str = "import sqlite3, sys, time\n\
@@ -91,7 +93,7 @@ fn is_locked(stage: &Stage) -> bool {
 
 #[test]
 fn no_job_runs_twice_and_none_is_lost_while_machines_are_paused() {
-    let stage = Stage::new("mode: exclusive, hold: 400ms");
+    let stage = Stage::new(GROUP);
     let machines = ["a", "b"].map(|name| Machine::start(&stage, name));
     for round in 0..ROUNDS {
         let leader = eventually("a leader that works", SOON, || {
@@ -116,12 +118,12 @@ fn no_job_runs_twice_and_none_is_lost_while_machines_are_paused() {
 
 #[test]
 fn a_store_that_is_locked_for_long_delays_jobs_and_ends_no_scheduler() {
-    let stage = Stage::new("mode: exclusive, hold: 400ms");
+    let stage = Stage::new(GROUP);
     let mut machines = ["a", "b"].map(|name| {
         // The first meets the lock when it makes its tables, the other between jobs or within one.
         let mut python = Command::new("python3");
-        // A slow disk keeps each write for long.
-        let lock = python.args(["-c", LOCK]).arg(stage.path("jobs.db")).args(["60", "3"]);
+        // For longer than a scheduler waits for it: a second.
+        let lock = python.args(["-c", LOCK]).arg(stage.path("jobs.db")).args(["60", "2"]);
         let mut lock = lock.stdout(Stdio::piped()).spawn().unwrap();
         let mut said = String::new();
         BufReader::new(lock.stdout.take().unwrap()).read_line(&mut said).unwrap();

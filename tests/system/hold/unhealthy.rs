@@ -3,8 +3,9 @@
 //! exact, and a referee that asks all members all the time.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{ScopedJoinHandle, scope, sleep};
 use std::time::Duration;
@@ -22,7 +23,13 @@ use tandem::time::Mono;
 use tandem::timeline::{Interval, IntervalSet, LifeLine};
 use tandem_member::{Event, Member};
 
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
+/// A session that no host ends that stops a process for two seconds; claims last three times as
+/// long.
+const SESSION: Duration = Duration::from_secs(10);
+const LONG: &str = "session: 10s";
+/// The same, where a command has longer to end than any test looks away.
+const WAITS: &str = "session: 30s, heartbeat: 300ms";
 /// That of role `r`.
 const PARTITION: PartitionId = PartitionId(0);
 
@@ -47,16 +54,34 @@ struct Look {
     leads: bool,
 }
 
-/// Asks until it is stopped.
-fn watch(stop: &AtomicBool, leads: impl Fn() -> bool) -> Vec<Look> {
+/// Asks until it is stopped, and counts that.
+fn watch(stop: &AtomicBool, count: &AtomicUsize, leads: impl Fn() -> bool) -> Vec<Look> {
     let mut looks = Vec::new();
     while !stop.load(Ordering::SeqCst) {
-        let asked = Mono::now();
+        let asked = Mono::now(); // clock: between two looks everything may be
         let leads = leads();
-        looks.push(Look { asked, answered: Mono::now(), leads });
-        sleep(Duration::from_millis(1));
+        looks.push(Look { asked, answered: Mono::now(), leads }); // clock: so long was the look
+        count.fetch_add(1, Ordering::SeqCst);
+        sleep(Duration::from_millis(1)); // clock: it looks closely
     }
     looks
+}
+
+/// How often each of both was asked.
+pub(super) struct Looks([AtomicUsize; 2]);
+
+impl Looks {
+    /// Waits until each was asked and has answered since now, and again since then: what is so
+    /// meanwhile, the referee sees.
+    fn pass(&self) {
+        for _ in 0..2 {
+            let before = self.0.each_ref().map(|count| count.load(Ordering::SeqCst));
+            eventually("a look at each", SOON, || {
+                let now = self.0.each_ref().map(|count| count.load(Ordering::SeqCst));
+                now.iter().zip(before).all(|(now, before)| *now >= before + 2).then_some(())
+            });
+        }
+    }
 }
 
 /// When a member surely did not lead: from one "no" to the last one before a "yes".
@@ -88,13 +113,16 @@ impl Drop for Stops<'_> {
 /// What a referee of both finds while `play` goes on.
 pub(super) fn refereed(
     members: [&(dyn Fn() -> bool + Sync); 2],
-    play: impl FnOnce(),
+    play: impl FnOnce(&Looks),
 ) -> IntervalSet {
     let stop = &AtomicBool::new(false);
+    let looks = &Looks(Default::default());
     scope(|scope| {
         let stops = Stops(stop);
-        let watching = members.map(|leads| scope.spawn(move || watch(stop, leads)));
-        play();
+        let [one, two] = members;
+        let watching = [(one, &looks.0[0]), (two, &looks.0[1])]
+            .map(|(leads, count)| scope.spawn(move || watch(stop, count, leads)));
+        play(looks);
         drop(stops);
         unled(watching.map(|it: ScopedJoinHandle<'_, _>| it.join().unwrap()))
     })
@@ -123,7 +151,7 @@ fn begun(facts: &[Fact], window: Interval) -> usize {
 
 #[test]
 fn a_sidecar_that_is_unhealthy_hands_over_with_no_gap_and_takes_its_role_back() {
-    let stage = observed::Stage::new();
+    let stage = observed::Stage::patient();
     let observer = stage.observe();
     let (_first, one) = stage.serve("p1", "a");
     let (_second, two) = stage.serve("p1", "b");
@@ -132,7 +160,7 @@ fn a_sidecar_that_is_unhealthy_hands_over_with_no_gap_and_takes_its_role_back() 
     // Round robin gives the first partition to the first member, by name.
     led_by(|| leads(one), || leads(two));
     let began = Mono::now();
-    let found = refereed([&|| leads(one), &|| leads(two)], || {
+    let found = refereed([&|| leads(one), &|| leads(two)], |_| {
         for _ in 0..ROUNDS {
             health(one, false);
             led_by(|| leads(two), || leads(one));
@@ -160,15 +188,15 @@ fn a_sidecar_that_is_unhealthy_hands_over_with_no_gap_and_takes_its_role_back() 
 
 #[test]
 fn members_of_the_library_and_sidecars_take_each_others_place_with_no_gap() {
-    let stage = Stage::new("session: 2s");
+    let stage = Stage::new(LONG);
     let (_hold, port) = stage.serve("b", &[]);
     led_by(|| leads(port), || false);
     let builder = Member::builder(&stage.broker.address, "held-p1").name("a").roles(["r", "s"]);
-    let member = builder.session(Duration::from_secs(2)).join().unwrap();
+    let member = builder.session(SESSION).join().unwrap();
     let role = member.role("r").unwrap();
     led_by(|| member.leads(role), || leads(port));
     let own = || member.leads(role);
-    let found = refereed([&own, &|| leads(port)], || {
+    let found = refereed([&own, &|| leads(port)], |_| {
         for _ in 0..ROUNDS {
             member.health(false);
             led_by(|| leads(port), own);
@@ -178,13 +206,12 @@ fn members_of_the_library_and_sidecars_take_each_others_place_with_no_gap() {
     });
     assert!(found.is_empty(), "neither led: {found:?}");
     // A referee finds the gap that there must be where both are unhealthy.
-    let found = refereed([&own, &|| leads(port)], || {
+    let found = refereed([&own, &|| leads(port)], |looks| {
         member.health(false);
         led_by(|| leads(port), own);
         health(port, false);
         eventually("the end", SOON, || (!own() && !leads(port)).then_some(()));
-        // So long that the referee sees it also where the host holds it up for a moment.
-        sleep(Duration::from_secs(1));
+        looks.pass();
         member.health(true);
         led_by(own, || leads(port));
     });
@@ -196,51 +223,56 @@ fn members_of_the_library_and_sidecars_take_each_others_place_with_no_gap() {
 /// on until the other one has begun.
 #[test]
 fn a_command_goes_on_until_its_successor_leads() {
-    let stage = Stage::new("session: 4s");
-    // In the middle of its grace, which is three seconds: so much later may its successor begin.
+    let stage = Stage::new(WAITS).with_grace("20s");
+    // Asked to end, each of its commands waits for a word of the test.
     let script = |name: &str| {
         format!(
-            "trap 'sleep 1.5; date +%s%N >> {name}.ended; exit' TERM; \
-             date +%s%N >> {name}.begun; while :; do sleep 0.02; done"
+            "n=$(($(cat {name}.begun 2>/dev/null | wc -l) + 1)); \
+             trap 'echo x >> {name}.asked; \
+             while [ $(cat {name}.may 2>/dev/null | wc -l) -lt $n ]; do sleep 0.02; done; \
+             echo x >> {name}.ended; exit' TERM; \
+             echo x >> {name}.begun; while :; do sleep 0.02; done"
         )
     };
     let serve = |name| stage.serve_beside(name, &["--role", "r"], &["sh", "-c", &script(name)]);
-    let times = |file: &str| -> Vec<u64> {
-        stage.said(file).lines().map(|line| line.parse().unwrap()).collect()
+    let count = |file: &str| stage.said(file).lines().count();
+    let await_count = |file: &str, least: usize| {
+        eventually(file, SOON, || (count(file) >= least).then_some(()));
     };
-    let count = |file: &str, least: usize| {
-        eventually(file, SOON, || (times(file).len() >= least).then_some(()));
+    // The role goes from one to the other, whose command is its `begun`-th: the `asked`-th of the
+    // first is asked once that leads, and runs beside it until it has ended.
+    let hands_over = |(from, asked): (&str, usize), (to, begun): (&str, usize), port: u16| {
+        await_count(&format!("{from}.asked"), asked);
+        assert!(leads(port), "{from} was asked before {to} leads");
+        await_count(&format!("{to}.begun"), begun);
+        assert_eq!(count(&format!("{from}.ended")), asked - 1, "it has ended too early");
+        let may = stage.path(&format!("{from}.may"));
+        fs::write(may, "x\n".repeat(asked)).unwrap();
+        await_count(&format!("{from}.ended"), asked);
     };
     // The other one leads first, so that each of its commands is known.
     let (_second, two) = serve("b");
     led_by(|| leads(two), || false);
-    count("b.begun", 1);
+    await_count("b.begun", 1);
     let (mut first, one) = serve("a");
+    hands_over(("b", 1), ("a", 1), one);
     led_by(|| leads(one), || leads(two));
-    count("a.begun", 1);
-    count("b.ended", 1);
-    assert!(times("a.begun")[0] < times("b.ended")[0], "it joined, and the other ended too early");
     health(one, false);
-    count("a.ended", 1);
-    count("b.begun", 2);
-    assert!(times("b.begun")[1] < times("a.ended")[0], "unhealthy, it ended too early");
+    hands_over(("a", 1), ("b", 2), two);
     health(one, true);
-    count("b.ended", 2);
-    count("a.begun", 2);
-    assert!(times("a.begun")[1] < times("b.ended")[1], "the role came back");
+    hands_over(("b", 2), ("a", 2), one);
     led_by(|| leads(one), || leads(two));
     first.signal(Signal::TERM);
+    hands_over(("a", 2), ("b", 3), two);
     assert_eq!(first.ends().code(), Some(0), "{}", stage.said("a.err"));
-    count("b.begun", 3);
-    assert!(times("b.begun")[2] < times("a.ended")[1], "asked, it ended too early");
 }
 
 #[test]
 fn members_of_the_library_hand_over_to_the_nanosecond() {
-    let stage = Stage::new("session: 2s");
+    let stage = Stage::new(LONG);
     let join = |name| {
         let builder = Member::builder(&stage.broker.address, "library").name(name).roles(["r"]);
-        let builder = builder.create_ledger(NonZeroU32::MIN).session(Duration::from_secs(2));
+        let builder = builder.create_ledger(NonZeroU32::MIN).session(SESSION);
         let (sender, events) = channel();
         let member = builder.join_with(move |at, event| sender.send((at, event)).unwrap_or(()));
         (member.unwrap(), name, events)

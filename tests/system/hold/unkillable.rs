@@ -5,16 +5,20 @@ use std::fs::File;
 
 use rustix::process::Signal;
 use support::blocking_disk::BlockingDisk;
-use support::experiment::{eventually, signal_pid, tandem};
+use support::experiment::{eventually, signal_pid};
 use support::held::{SOON, Stage, remove_cgroups};
 use support::leftovers::{Seen, see};
 use support::referee::promises;
-use support::up::Up;
-use tandem::live_view::Level;
 use tandem::time::Mono;
 
-/// Of the group; its hold is half of it.
-const SESSION_MS: u64 = 3_000;
+/// Of the group.
+const SESSION_MS: u64 = 6_000;
+
+/// A group whose members outlast two seconds in which the host stops any process.
+fn stage() -> Stage {
+    let group = format!("mode: exclusive, session: {SESSION_MS}ms, heartbeat: 300ms, hold: 3s");
+    Stage::new(&group).with_grace("200ms")
+}
 
 /// Waits until the disk takes nothing, and then writes to it.
 fn writes_to(disk: &BlockingDisk) -> String {
@@ -33,8 +37,8 @@ fn waits(stage: &Stage, disk: &BlockingDisk, pid: u32) {
 
 #[test]
 fn a_command_that_cannot_be_killed_keeps_its_role_for_a_session_more() {
-    let Some(disk) = BlockingDisk::new() else { return };
-    let stage = Stage::exclusive();
+    let disk = BlockingDisk::new();
+    let stage = stage();
     let mut first =
         stage.hold("a", &["sh", "-c", &format!("echo $$ > a.pid; {}", writes_to(&disk))]);
     let command = stage.runs("a", None);
@@ -42,7 +46,7 @@ fn a_command_that_cannot_be_killed_keeps_its_role_for_a_session_more() {
     // It joins; the group takes the role away, and waits for the command in vain.
     let second = stage.hold("b", &["sh", "-c", "echo $$ > b.pid; exec sleep 60"]);
     stage.runs("b", None);
-    let led = Mono::now();
+    let led = Mono::now(); // clock: no sooner
     assert_eq!(first.ends().code(), Some(1));
     let said = stage.said("a.err");
     let why = "the command does not end, not even by SIGKILL; this process ends without leaving \
@@ -50,9 +54,10 @@ fn a_command_that_cannot_be_killed_keeps_its_role_for_a_session_more() {
     assert!(said.contains(why), "{said}");
     assert!(command.lives(), "it waits for the disk");
     let promised = promises(&said).into_values().max().unwrap();
-    // A session counts from the last heartbeat: at most a hold before the end of the promise.
+    // A session counts from the last heartbeat, and no promise lasts for more than four fifths of
+    // it.
     let later = led.since(promised).as_millis();
-    assert!(later >= u128::from(SESSION_MS) / 3, "{later} ms after the promise");
+    assert!(later >= u128::from(SESSION_MS) / 5, "{later} ms after the promise");
     disk.go_on();
     eventually("its end", SOON, || (!command.lives()).then_some(()));
     remove_cgroups(&said);
@@ -62,8 +67,8 @@ fn a_command_that_cannot_be_killed_keeps_its_role_for_a_session_more() {
 /// As on a host that is too busy to end a command in time.
 #[test]
 fn a_command_that_ends_late_is_no_command_that_does_not_end() {
-    let Some(disk) = BlockingDisk::new() else { return };
-    let stage = Stage::exclusive();
+    let disk = BlockingDisk::new();
+    let stage = stage();
     let mut one = stage.hold("a", &["sh", "-c", &format!("echo $$ > a.pid; {}", writes_to(&disk))]);
     let command = stage.runs("a", None);
     waits(&stage, &disk, command.pid);
@@ -81,44 +86,4 @@ fn a_command_that_ends_late_is_no_command_that_does_not_end() {
     assert!(!said.contains("does not end, not even"), "{said}");
     assert!(!command.lives());
     signal_pid(stage.broker.pid(), Signal::CONT);
-}
-
-#[test]
-fn a_command_that_is_late_beside_an_up_that_ended_is_said_with_what_caused_it() {
-    let Some(disk) = BlockingDisk::new() else { return };
-    let mut up = Up::start("-f topologies/held.yaml");
-    eventually("the broker", SOON, || up.status().1?.brokers.pop_first());
-    let log = up.folder().join("log");
-    let (pid, blocked) = (up.folder().join("pid"), up.folder().join("blocked"));
-    let (pid_shown, blocked_shown, file) = (pid.display(), blocked.display(), disk.folder("file"));
-    let script = format!(
-        "echo $$ > {pid_shown}; while ! [ -e {blocked_shown} ]; do sleep 0.01; done; echo x > {}",
-        file.display()
-    );
-    let mut child = tandem(up.state())
-        .args(["hold", "-f", "topologies/held.yaml", "--group", "p1", "--name", "a"])
-        .args(["--role", "nightly", "--", "sh", "-c", &script])
-        .stderr(File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
-    up.await_health(Level::Led);
-    disk.block();
-    File::create(&blocked).unwrap();
-    eventually("a command that waits for the disk", SOON, || {
-        let pid = std::fs::read_to_string(&pid).ok()?.trim().parse().ok()?;
-        see(pid).filter(Seen::waits_for_a_disk).map(drop)
-    });
-    up.signal(Signal::TERM);
-    up.ends();
-    let ended = eventually("its end", SOON, || child.try_wait().unwrap());
-    disk.go_on();
-    let log = std::fs::read_to_string(log).unwrap();
-    remove_cgroups(&log);
-    assert_eq!(ended.code(), Some(1), "{log}");
-    for why in [
-        "the command does not end, not even by SIGKILL",
-        "the `tandem up` that kept held up has ended, and cluster a with it",
-    ] {
-        assert!(log.contains(why), "{why}: {log}");
-    }
 }

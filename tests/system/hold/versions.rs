@@ -3,6 +3,7 @@
 //! a user looks: in what it says, and in `tandem status` and `tandem events`.
 
 use std::fs;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -12,7 +13,7 @@ use support::held::{SOON, Stage};
 use support::up::Up;
 use tandem::live_view::summary;
 use tandem::time::Mono;
-use tandem_member::{Builder, JoinError, Member, Misfit, Versions};
+use tandem_member::{Builder, Event, JoinError, Member, Misfit, Versions};
 use tempfile::TempDir;
 
 use super::unhealthy::{leads, led_by, refereed};
@@ -27,17 +28,35 @@ const BOTH: [&str; 2] = [
     "version 3 of the protocol, which works with 2 and later",
 ];
 
+/// No host ends such a session that stops a process for two seconds; claims are three times as
+/// long.
+const LONG: &str = "session: 10s";
+/// Of members that have to settle: that takes a threshold.
+const SESSION: Duration = Duration::from_secs(4);
+const THRESHOLD: Duration = Duration::from_millis(4_200);
+
 fn builder(address: &str, group: &str, name: &str, versions: Versions) -> Builder {
     let builder = Member::builder(address, group).name(name).versions(versions);
-    builder.roles(["r", "s"]).session(Duration::from_secs(2))
+    builder.roles(["r", "s"]).session(Duration::from_secs(10))
 }
 
-/// Waits until the member leads, and until it is no newcomer any more: that takes a threshold.
-fn settles(member: &Member, threshold: Duration) {
-    let began = Mono::now();
+/// The same, with a threshold that is soon over.
+fn brief(builder: Builder) -> Builder {
+    builder.session(SESSION).threshold(THRESHOLD)
+}
+
+fn leads_r(member: &Member) {
     let role = member.role("r").unwrap();
-    let settled = || Mono::now().since(began) > threshold && member.leads(role);
-    eventually("a settled member", SOON, || settled().then_some(()));
+    eventually("the lead", SOON, || member.leads(role).then_some(()));
+}
+
+/// Waits until the member leads, and until it is no newcomer any more.
+fn settles(member: &Member) {
+    let began = Mono::now(); // clock: it is a newcomer for so long
+    eventually("a settled member", SOON, || {
+        (Mono::now().since(began) > THRESHOLD).then_some(()) // clock: the same
+    });
+    leads_r(member);
 }
 
 fn names_both(text: &str) {
@@ -46,7 +65,7 @@ fn names_both(text: &str) {
 
 #[test]
 fn the_next_version_takes_over_and_gives_back_with_no_gap() {
-    let stage = Stage::new("session: 2s");
+    let stage = Stage::new(LONG);
     let (mut old, port) = stage.serve("b", &[]);
     led_by(|| leads(port), || false);
     // By name the last: round robin gives the role to the others.
@@ -54,7 +73,7 @@ fn the_next_version_takes_over_and_gives_back_with_no_gap() {
     let role = new.role("r").unwrap();
     let of_new = || new.leads(role);
     led_by(|| leads(port), of_new);
-    let found = refereed([&|| leads(port), &of_new], || {
+    let found = refereed([&|| leads(port), &of_new], |_| {
         // Once it is in the group, it takes over.
         old.signal(Signal::TERM);
         led_by(of_new, || leads(port));
@@ -69,27 +88,40 @@ fn the_next_version_takes_over_and_gives_back_with_no_gap() {
 
 #[test]
 fn a_program_that_does_not_work_with_the_group_is_refused() {
-    let stage = Stage::new("session: 2s");
+    let stage = Stage::new(LONG);
     stage.broker.create("held-p1", 1);
-    let there = builder(&stage.broker.address, "held-p1", "c", LATER).join().unwrap();
-    settles(&there, Duration::from_secs(7));
+    let there = brief(builder(&stage.broker.address, "held-p1", "c", LATER)).join().unwrap();
+    settles(&there);
     let mut refused = stage.hold_at("a", &["--serve", "127.0.0.1:0"]);
     assert_eq!(refused.ends().code(), Some(1));
     names_both(&stage.said("a.err"));
-    assert!(there.leads(there.role("r").unwrap()), "the group has not noticed");
+    // The group goes on.
+    leads_r(&there);
     there.leave();
 }
 
 #[test]
 fn a_later_version_that_does_not_work_with_the_program_is_refused() {
-    let stage = Stage::new("session: 2s");
+    let stage = Stage::new(LONG);
     let (_there, port) = stage.serve("a", &[]);
     led_by(|| leads(port), || false);
-    let refused = builder(&stage.broker.address, "held-p1", "c", LATER).join().map(drop);
-    let Err(JoinError::Versions(misfit)) = refused else { panic!("{refused:?}") };
+    let (sender, events) = channel();
+    let later = builder(&stage.broker.address, "held-p1", "c", LATER)
+        .join_with(move |_, event| sender.send(event).unwrap_or(()));
+    let misfit = match later {
+        Err(JoinError::Versions(misfit)) => misfit,
+        // The brokers did not answer in time, so it learns it from the others.
+        Ok(_member) => eventually("the refusal", SOON, || {
+            events.try_iter().find_map(|event| {
+                let Event::Refused(misfit) = event else { return None };
+                Some(misfit)
+            })
+        }),
+        Err(error) => panic!("{error:?}"),
+    };
     assert_eq!(misfit, Misfit { ours: LATER, theirs: Versions::OURS });
     names_both(&misfit.to_string());
-    assert!(leads(port), "the group has not noticed");
+    assert!(leads(port), "the group goes on");
 }
 
 /// Members that Tandem starts learn it while they run, and say so each time.
@@ -97,13 +129,15 @@ fn a_later_version_that_does_not_work_with_the_program_is_refused() {
 fn members_that_are_kept_up_say_why_they_do_not_stay() {
     let broker = Alone::start();
     broker.create("ours", 1);
-    let there = builder(&broker.address, "shared", "c", LATER).ledger("ours").join().unwrap();
-    settles(&there, Duration::from_secs(7));
+    let there = builder(&broker.address, "shared", "c", LATER).ledger("ours");
+    let there = brief(there).join().unwrap();
+    settles(&there);
     let folder = TempDir::new().unwrap();
     let text = format!(
         "version: 1\nname: beside\nroles: [r, s]\nclusters: {{k: {{bootstrap: \"{}\"}}}}\n\
-         defaults: {{session: 2s}}\ngroups:\n  p1:\n    {{cluster: k, topic: ours, \
-         consumer_group: shared, partitions: 1, members: 1, foreign: allow}}\n",
+         defaults: {{session: 2s, restart: {{after: 1500ms}}}}\ngroups:\n  p1:\n    \
+         {{cluster: k, topic: ours, consumer_group: shared, partitions: 1, members: 1, \
+         foreign: allow}}\n",
         broker.address
     );
     let file = folder.path().join("beside.yaml");
@@ -115,15 +149,17 @@ fn members_that_are_kept_up_say_why_they_do_not_stay() {
     });
     names_both(&picture.reasons.refused.values().next().unwrap().why);
     names_both(&summary(&picture));
-    let events = output(tandem(up.state()).args(["events", "--pid", &up.pid().to_string()]));
-    let events = String::from_utf8_lossy(&events.stdout).into_owned();
-    let line = events.lines().find(|line| line.contains(" refused life=p1-1."));
-    names_both(line.unwrap_or_else(|| panic!("{events}")));
+    eventually("its event", SOON, || {
+        let events = output(tandem(up.state()).args(["events", "--pid", &up.pid().to_string()]));
+        let events = String::from_utf8_lossy(&events.stdout).into_owned();
+        let line = events.lines().find(|line| line.contains(" refused life=p1-1."));
+        line.map(names_both)
+    });
     eventually("its last words", SOON, || {
         let log = fs::read_to_string(up.out.join("logs/p1-1.log")).ok()?;
         BOTH.iter().all(|one| log.contains(one)).then_some(())
     });
-    assert!(there.leads(there.role("r").unwrap()), "the group goes on");
+    leads_r(&there);
     there.leave();
     // A threshold later nothing speaks for the other version any more.
     eventually("the way to be free", SOON, || {

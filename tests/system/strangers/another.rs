@@ -20,8 +20,8 @@ pub fn as_nobody(program: &str) -> Command {
 const TCP: &str = r#"
 use IO::Socket::INET;
 $SIG{PIPE} = 'IGNORE';
-alarm 30;
-my $socket = IO::Socket::INET->new(PeerAddr => $ARGV[0], Timeout => 10) or die "connect: $!";
+alarm 120;
+my $socket = IO::Socket::INET->new(PeerAddr => $ARGV[0], Timeout => 60) or die "connect: $!";
 syswrite $socket, pack('H*', $ARGV[1]);
 my $heard = '';
 sysread $socket, $heard, 65536;

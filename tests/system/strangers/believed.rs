@@ -12,10 +12,22 @@ use crate::strangers::another::NOBODY;
 use support::experiment::{output, tandem};
 use support::undone::Stage;
 
-/// What `tandem doctor` says of killing brokers.
+/// Ends the broker that coordinates a group.
+const ENDS_ONE: &str = "version: 1
+name: ends-one
+method: [{fault: broker, target: {coordinator_of: p2}, restart_after: 6s}]
+";
+
+/// What `tandem doctor` says of killing brokers: that of `p2` is one that outlives runs.
 fn broker_fault(stage: &Stage) -> String {
-    let done =
-        output(tandem(stage.state()).arg("doctor").args(["-x", "chaos/kill-coordinator.yaml"]));
+    let experiment = stage.state().join("ends-one.yaml");
+    fs::write(&experiment, ENDS_ONE).unwrap();
+    let duo = fs::read_to_string("topologies/duo.yaml").unwrap();
+    let there = format!("b: {{bootstrap: \"{}\"}}", stage.broker.address);
+    let topology = stage.state().join("half.yaml");
+    fs::write(&topology, duo.replace("b: embedded", &there)).unwrap();
+    let mut doctor = tandem(stage.state());
+    let done = output(doctor.arg("doctor").arg("-x").arg(experiment).arg("-f").arg(topology));
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     said.lines().find(|line| line.contains("  broker: ")).unwrap_or(&said).to_owned()
 }

@@ -128,7 +128,7 @@ fn an_unknown_user_and_a_public_address_are_refused_before_anything_starts() {
 const UNIX: &str = r#"
 use IO::Socket::UNIX;
 $SIG{PIPE} = 'IGNORE';
-alarm 30;
+alarm 120;
 my $socket = IO::Socket::UNIX->new(Peer => $ARGV[0]) or do { print "no way: $!"; exit };
 syswrite $socket, qq({"tandem":1,"ask":"status"}\n);
 my $heard = '';
@@ -138,7 +138,7 @@ print $heard;
 
 #[test]
 fn status_answers_its_owner_alone() {
-    let up = Up::start("-f topologies/duo.yaml --for 300s");
+    let up = Up::start("-f topologies/solo.yaml");
     let doors = up.state().join("tandem/up");
     let socket = eventually("the socket", Duration::from_secs(60), || {
         let found = fs::read_dir(&doors).ok()?.filter_map(|entry| Some(entry.ok()?.path()));

@@ -2,7 +2,7 @@
 
 use kafka_protocol::messages::ApiKey;
 
-use super::scenes::{BRIEF_MS, LOGIN, REFUSAL, Scene, outlast_the_session, plain};
+use super::scenes::{BRIEF_MS, LOGIN, REFUSAL, Scene, asked, outlast_the_session, plain};
 use crate::kafka::TOKEN;
 
 const BEARER: [(&str, &str); 2] =
@@ -21,11 +21,7 @@ fn a_token_is_presented_once_and_read_again_for_the_next_session() {
     assert!(!why.contains("bad.2"), "{why}");
     let again = [LOGIN[0], LOGIN[1], LOGIN[1]];
     let expected = [&[ApiKey::ApiVersions][..], &LOGIN, &FIND, &again].concat();
-    assert_eq!(
-        *seen.lock().unwrap(),
-        expected,
-        "the refusal is answered, and then its reason read"
-    );
+    assert_eq!(asked(&seen), expected, "the refusal is answered, and then its reason read");
 }
 
 #[test]
@@ -41,6 +37,6 @@ fn a_token_that_is_gone_or_none_is_no_reason_to_connect_with_the_old_one() {
         let place = "cannot log in with the token in file ";
         assert!(why.starts_with(place) && why.contains("it is read again"), "{why}");
         let expected = [&[ApiKey::ApiVersions][..], &LOGIN, &FIND, &[LOGIN[0]]].concat();
-        assert_eq!(*seen.lock().unwrap(), expected);
+        assert_eq!(asked(&seen), expected);
     }
 }

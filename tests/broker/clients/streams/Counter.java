@@ -20,7 +20,7 @@ public final class Counter {
         // Each update is passed on, and committed soon.
         properties.put("statestore.cache.max.bytes", 0);
         properties.put("commit.interval.ms", 100);
-        properties.put("consumer.session.timeout.ms", 3000);
+        properties.put("consumer.session.timeout.ms", 10000);
         properties.put("consumer.heartbeat.interval.ms", 300);
         properties.put("consumer.auto.offset.reset", "earliest");
         var builder = new StreamsBuilder();

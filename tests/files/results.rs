@@ -1,0 +1,25 @@
+//! What a series of `tests/measure` writes: a row in the table that grows, and its claims.
+
+use std::fs;
+
+use support::results::{Claims, with_row};
+
+#[test]
+fn a_row_is_put_below_the_last_of_the_table_that_grows() {
+    let page = fs::read_to_string("chaos/RESULTS.md").unwrap();
+    let once = with_row(&page, "| one |\n");
+    let twice = with_row(&once, "| two |\n");
+    assert_eq!(twice.replace("| one |\n| two |\n", ""), page);
+    let (new, old) = twice.split_once("\n## Before").unwrap();
+    assert!(new.contains("|\n| one |\n| two |\n\n") && !old.contains("| two |"), "{new}");
+}
+
+#[test]
+fn a_claim_is_shown_with_its_number_and_fails_where_it_does_not_hold() {
+    let mut claims = Claims::default();
+    claims.add("no joint gap", "none", true);
+    claims.hold();
+    claims.add("at most 20 ms", 31, false);
+    assert_eq!(claims.shown(), "no joint gap: none; **not** at most 20 ms: 31");
+    assert!(std::panic::catch_unwind(|| claims.hold()).is_err());
+}
