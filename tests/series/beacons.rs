@@ -1,4 +1,4 @@
-//! What a group in peace costs by who publishes on a partition: `tests/long beacons-3`,
+//! What a group in peace costs by who publishes on a partition: `tests/measure beacons-3`,
 //! `beacons-10` and `beacons-50`. Each writes a row into `chaos/RESULTS.md`.
 
 use std::fmt;
@@ -115,19 +115,19 @@ fn beacons(name: &str, members: usize) {
 }
 
 #[test]
-#[ignore = "takes four minutes: tests/long beacons-3"]
+#[ignore = "takes four minutes: tests/measure beacons-3"]
 fn beacons_3() {
     beacons("beacons-3", 3);
 }
 
 #[test]
-#[ignore = "takes four minutes: tests/long beacons-10"]
+#[ignore = "takes four minutes: tests/measure beacons-10"]
 fn beacons_10() {
     beacons("beacons-10", 10);
 }
 
 #[test]
-#[ignore = "takes five minutes: tests/long beacons-50"]
+#[ignore = "takes five minutes: tests/measure beacons-50"]
 fn beacons_50() {
     beacons("beacons-50", 50);
 }

@@ -1,5 +1,5 @@
 //! Every election in full counts, several side by side over the same roles: twenty leaders of each
-//! are killed at once, or cut off at once. `tests/long NAME` runs them; what each cost is also in
+//! are killed at once, or cut off at once. `tests/measure NAME` runs them; what each cost is also in
 //! `benches/elections/README.md`.
 
 use support::elections::{experiment, on, topology};
@@ -51,32 +51,32 @@ fn modes(name: &'static str, step: &str) {
 }
 
 #[test]
-#[ignore = "takes five minutes: tests/long among-kill"]
+#[ignore = "takes five minutes: tests/measure among-kill"]
 fn among_kill() {
     among("among-kill", KILL);
 }
 
 #[test]
-#[ignore = "takes five minutes: tests/long among-cut-off"]
+#[ignore = "takes five minutes: tests/measure among-cut-off"]
 fn among_cut_off() {
     among("among-cut-off", CUT_OFF);
 }
 
 #[test]
-#[ignore = "takes five minutes: tests/long modes-kill"]
+#[ignore = "takes five minutes: tests/measure modes-kill"]
 fn modes_kill() {
     modes("modes-kill", KILL);
 }
 
 #[test]
-#[ignore = "takes five minutes: tests/long modes-cut-off"]
+#[ignore = "takes five minutes: tests/measure modes-cut-off"]
 fn modes_cut_off() {
     modes("modes-cut-off", CUT_OFF);
 }
 
 /// Over one server each: `zookeeper-isolate` and `etcd-isolate` cut leaders off from them.
 #[test]
-#[ignore = "takes five minutes: tests/long stores-kill"]
+#[ignore = "takes five minutes: tests/measure stores-kill"]
 fn stores_kill() {
     let stores = ThreeStores::up();
     each("stores-kill", KILL, &stores.clusters(), &ThreeStores::groups());

@@ -1,4 +1,4 @@
-//! The full counts behind what Tandem claims of itself. `tests/long NAME` runs one series with the
+//! The full counts behind what Tandem claims of itself. `tests/measure NAME` runs one series with the
 //! release build, goes on where it was interrupted, and writes a row into `chaos/RESULTS.md`.
 
 use std::time::Duration;
@@ -22,27 +22,27 @@ use tandem::observation::{Fact, MemberEvent, Outcome, RunEvent, What};
 use tandem::time::Mono;
 
 #[test]
-#[ignore = "takes minutes: tests/long kill-leader"]
+#[ignore = "takes minutes: tests/measure kill-leader"]
 fn kill_leader() {
     kills(Series::play("kill-leader", "kill-leader", "", 30), 900..=1_150, 1_300);
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kill-leader-300ms"]
+#[ignore = "takes minutes: tests/measure kill-leader-300ms"]
 fn kill_leader_300ms() {
     let args = "--set defaults.session=300ms";
     kills(Series::play("kill-leader-300ms", "kill-leader", args, 30), 200..=400, 500);
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kill-leader-100ms"]
+#[ignore = "takes minutes: tests/measure kill-leader-100ms"]
 fn kill_leader_100ms() {
     let args = "--set defaults.session=100ms --set defaults.heartbeat=30ms";
     kills(Series::play("kill-leader-100ms", "kill-leader", args, 30), 50..=150, 250);
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long twin-kill"]
+#[ignore = "takes minutes: tests/measure twin-kill"]
 fn twin_kill() {
     let mut series = Series::play("twin-kill", "twin-kill", "", 30);
     let joint = series.joint_gaps();
@@ -54,7 +54,7 @@ fn twin_kill() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long pause-leader"]
+#[ignore = "takes minutes: tests/measure pause-leader"]
 fn pause_leader() {
     let series = Series::play("pause-leader", "pause-leader", "", 30);
     let text = format!("{}; overlaps {}", series.missed(), shown(&series.overlaps()));
@@ -62,33 +62,33 @@ fn pause_leader() {
 }
 
 #[test]
-#[ignore = "takes a quarter of an hour: tests/long isolate-leader"]
+#[ignore = "takes a quarter of an hour: tests/measure isolate-leader"]
 fn isolate_leader() {
     let name = "isolate-leader";
     isolations::seamless(Series::play(name, name, isolations::SEAMLESS, 50));
 }
 
 #[test]
-#[ignore = "takes a quarter of an hour: tests/long isolate-leader-short"]
+#[ignore = "takes a quarter of an hour: tests/measure isolate-leader-short"]
 fn isolate_leader_short() {
     let name = "isolate-leader-short";
     isolations::short(Series::play(name, "isolate-leader", isolations::SHORT, 50));
 }
 
 #[test]
-#[ignore = "takes a quarter of an hour: tests/long handovers"]
+#[ignore = "takes a quarter of an hour: tests/measure handovers"]
 fn handovers() {
     handovers::short_overlaps("handovers", Duration::from_millis(3), |experiment| experiment);
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long memberships"]
+#[ignore = "takes half an hour: tests/measure memberships"]
 fn memberships() {
     handovers::memberships("memberships");
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long exclusive"]
+#[ignore = "takes minutes: tests/measure exclusive"]
 fn exclusive() {
     let on = "-f topologies/exclusive.yaml";
     never_two(exclusive::series("exclusive", 4, |experiment| experiment.with(on)));
@@ -96,7 +96,7 @@ fn exclusive() {
 
 /// Sixty kills with a session of 10 s, by three and by five members.
 #[test]
-#[ignore = "takes a quarter of an hour: tests/long stand-in"]
+#[ignore = "takes a quarter of an hour: tests/measure stand-in"]
 fn stand_in() {
     let played = [("stand-in", "3"), ("stand-in-five", "5")].map(|(name, members)| {
         let on = format!("-f topologies/stand-in.yaml --set groups.p1.members={members}");
@@ -109,7 +109,7 @@ fn stand_in() {
 
 /// Two of five members are killed at once.
 #[test]
-#[ignore = "takes minutes: tests/long stand-in-for-two"]
+#[ignore = "takes minutes: tests/measure stand-in-for-two"]
 fn stand_in_for_two() {
     let on = "-f topologies/stand-in.yaml --set groups.p1.members=5";
     let text = stand_in::hitting("two", "fault: kill, target: {group: p1, mode: minority}", 30);
@@ -154,13 +154,13 @@ fn row(part: &Part, measured: String) -> Row {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long calm"]
+#[ignore = "takes minutes: tests/measure calm"]
 fn calm() {
     calms("calm", "60s");
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long soak"]
+#[ignore = "takes minutes: tests/measure soak"]
 fn soak() {
     calms("soak", "30m");
 }
@@ -191,7 +191,7 @@ fn await_trial(run: &Running, number: u32) {
 }
 
 #[test]
-#[ignore = "takes ten minutes: tests/long storm"]
+#[ignore = "takes ten minutes: tests/measure storm"]
 fn storm() {
     let folder = folder("storm");
     await_quiet(Duration::from_secs(120));
@@ -237,7 +237,7 @@ fn storm() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long leavings"]
+#[ignore = "takes minutes: tests/measure leavings"]
 fn leavings() {
     let folder = folder("leavings");
     let seed = Mono::now().0;
@@ -262,7 +262,7 @@ fn leavings() {
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long undone"]
+#[ignore = "takes half an hour: tests/measure undone"]
 fn undone() {
     let folder = folder("undone");
     let seed = Mono::now().0;
@@ -295,7 +295,7 @@ fn undone() {
 }
 
 #[test]
-#[ignore = "takes a minute: tests/long resources"]
+#[ignore = "takes a minute: tests/measure resources"]
 fn resources() {
     let folder = folder("resources");
     await_quiet(Duration::from_secs(120));

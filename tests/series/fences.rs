@@ -1,4 +1,4 @@
-//! The full counts on fences and on static members: `tests/long fences`, `zombies` and `restarts`.
+//! The full counts on fences and on static members: `tests/measure fences`, `zombies` and `restarts`.
 //! Each writes a row into `chaos/RESULTS.md`.
 
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn wanted(full: usize) -> usize {
 
 /// Leaders are killed and paused, the broker is killed, and all is taken down and up.
 #[test]
-#[ignore = "takes half an hour: tests/long fences"]
+#[ignore = "takes half an hour: tests/measure fences"]
 fn fences() {
     let folder = folder("fences");
     let wanted = wanted(FENCES);
@@ -71,7 +71,7 @@ fn stopped(kept: Kept, is_fenced: bool, count: usize) -> (Vec<usize>, Tally) {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long zombies"]
+#[ignore = "takes minutes: tests/measure zombies"]
 fn zombies() {
     let folder = folder("zombies");
     let (fenced, unfenced) = (wanted(ZOMBIES), wanted(UNFENCED));
@@ -95,7 +95,7 @@ fn zombies() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long restarts"]
+#[ignore = "takes minutes: tests/measure restarts"]
 fn restarts() {
     let folder = folder("restarts");
     let wanted = wanted(RESTARTS);

@@ -1,4 +1,4 @@
-//! The full counts on Apache Kafka itself. `tests/long NAME` runs one series with the release build
+//! The full counts on Apache Kafka itself. `tests/measure NAME` runs one series with the release build
 //! on clusters that `deploy/kafka/up` starts, and writes a row into `chaos/RESULTS.md`.
 
 use std::collections::BTreeSet;
@@ -53,14 +53,14 @@ fn killed_leaders(names: [&'static str; 3], version: &str) {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-kill-leader"]
+#[ignore = "takes minutes: tests/measure kafka-kill-leader"]
 fn kafka_kill_leader() {
     let names = ["kafka-kill-leader", "kafka-kill-leader-300ms", "kafka-kill-leader-100ms"];
     killed_leaders(names, "4.3.0");
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-3-kill-leader"]
+#[ignore = "takes minutes: tests/measure kafka-3-kill-leader"]
 fn kafka_3_kill_leader() {
     let names = ["kafka-3-kill-leader", "kafka-3-kill-leader-300ms", "kafka-3-kill-leader-100ms"];
     killed_leaders(names, "3.9.1");
@@ -68,7 +68,7 @@ fn kafka_3_kill_leader() {
 
 /// Sixty kills with a session of 10 s.
 #[test]
-#[ignore = "takes minutes: tests/long kafka-stand-in"]
+#[ignore = "takes minutes: tests/measure kafka-stand-in"]
 fn kafka_stand_in() {
     let kafka = Kafka::up(1, &["--version", "4.3.0"]);
     let set = "--set defaults.session=10s --set defaults.heartbeat=100ms \
@@ -82,7 +82,7 @@ fn kafka_stand_in() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-twin-kill"]
+#[ignore = "takes minutes: tests/measure kafka-twin-kill"]
 fn kafka_twin_kill() {
     let kafka = Kafka::up(2, &[]);
     let mut twins = series("kafka-twin-kill", &kafka, ("twin-kill", "kafka-duo"), "", 10);
@@ -94,7 +94,7 @@ fn kafka_twin_kill() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-pause-leader"]
+#[ignore = "takes minutes: tests/measure kafka-pause-leader"]
 fn kafka_pause_leader() {
     let kafka = Kafka::up(2, &[]);
     let pauses = series("kafka-pause-leader", &kafka, ("pause-leader", "kafka-duo"), "", 10);
@@ -109,13 +109,13 @@ fn isolated_leaders(name: &'static str, threshold: &str) -> Series {
 }
 
 #[test]
-#[ignore = "takes a quarter of an hour: tests/long kafka-isolate-leader"]
+#[ignore = "takes a quarter of an hour: tests/measure kafka-isolate-leader"]
 fn kafka_isolate_leader() {
     isolations::seamless(isolated_leaders("kafka-isolate-leader", isolations::SEAMLESS));
 }
 
 #[test]
-#[ignore = "takes a quarter of an hour: tests/long kafka-isolate-leader-short"]
+#[ignore = "takes a quarter of an hour: tests/measure kafka-isolate-leader-short"]
 fn kafka_isolate_leader_short() {
     isolations::short(isolated_leaders("kafka-isolate-leader-short", isolations::SHORT));
 }
@@ -132,19 +132,19 @@ fn exclusives(name: &'static str, version: &str, trials: u32) {
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long kafka-exclusive"]
+#[ignore = "takes half an hour: tests/measure kafka-exclusive"]
 fn kafka_exclusive() {
     exclusives("kafka-exclusive", "4.3.0", 13);
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-3-exclusive"]
+#[ignore = "takes minutes: tests/measure kafka-3-exclusive"]
 fn kafka_3_exclusive() {
     exclusives("kafka-3-exclusive", "3.9.1", 2);
 }
 
 #[test]
-#[ignore = "takes a quarter of an hour: tests/long kafka-handovers"]
+#[ignore = "takes a quarter of an hour: tests/measure kafka-handovers"]
 fn kafka_handovers() {
     let kafka = Kafka::up(2, &["--version", "4.3.0"]);
     let args = format!("-f topologies/kafka-duo.yaml {}", kafka.placed().join(" "));
@@ -166,7 +166,7 @@ fn none_misses_all(mut played: Series) {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-kill-coordinator"]
+#[ignore = "takes minutes: tests/measure kafka-kill-coordinator"]
 fn kafka_kill_coordinator() {
     let played = dead_coordinators("kafka-kill-coordinator", "kafka-three", 1);
     let text = played.missed();
@@ -174,13 +174,13 @@ fn kafka_kill_coordinator() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-kill-coordinator-of-two"]
+#[ignore = "takes minutes: tests/measure kafka-kill-coordinator-of-two"]
 fn kafka_kill_coordinator_of_two() {
     none_misses_all(dead_coordinators("kafka-kill-coordinator-of-two", "kafka-duo-three", 2));
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-lose-a-cluster"]
+#[ignore = "takes minutes: tests/measure kafka-lose-a-cluster"]
 fn kafka_lose_a_cluster() {
     let kafka = Kafka::up(2, &[]);
     let name = "kafka-lose-a-cluster";
@@ -218,7 +218,7 @@ fn fault(kafka: &Kafka, name: &'static str, file: &str) {
 }
 
 #[test]
-#[ignore = "takes twenty minutes: tests/long kafka-faults"]
+#[ignore = "takes twenty minutes: tests/measure kafka-faults"]
 fn kafka_faults() {
     let kafka = Kafka::up(2, &[]);
     let play = |(name, file)| {
@@ -231,7 +231,7 @@ fn kafka_faults() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-described"]
+#[ignore = "takes minutes: tests/measure kafka-described"]
 fn kafka_described() {
     let count = tried().unwrap_or(20);
     let equal = described::equal(&Kafka::up(1, &[]), count);
@@ -247,7 +247,7 @@ fn kafka_described() {
 const GROWN_MAX_KIB: u64 = 2_048;
 
 #[test]
-#[ignore = "takes an hour: tests/long edge-traffic"]
+#[ignore = "takes an hour: tests/measure edge-traffic"]
 fn edge_traffic() {
     let asked = std::env::var("TANDEM_TRAFFIC").ok();
     let lasts: Span = asked.as_deref().unwrap_or("1h").parse().unwrap();

@@ -1,4 +1,4 @@
-//! The full counts behind what is claimed. `tests/long NAME` runs them.
+//! The full counts behind what is claimed. `tests/measure NAME` runs them.
 
 mod beacons;
 mod elections;

@@ -1,4 +1,4 @@
-//! The full counts on groups of Kafka's newer protocol (KIP-848): `tests/long newer-exclusive`,
+//! The full counts on groups of Kafka's newer protocol (KIP-848): `tests/measure newer-exclusive`,
 //! `newer-leave`, and the same on Apache Kafka. Each writes a row into `chaos/RESULTS.md`.
 
 use std::time::Duration;
@@ -39,14 +39,14 @@ fn left_for(name: &'static str, place: impl Fn(Experiment) -> Experiment) {
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long newer-exclusive"]
+#[ignore = "takes half an hour: tests/measure newer-exclusive"]
 fn newer_exclusive() {
     let on = format!("-f topologies/solo.yaml {EXCLUSIVE}");
     never_two(exclusive::series("newer-exclusive", EACH, |experiment| experiment.with(&on)));
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long newer-leave"]
+#[ignore = "takes minutes: tests/measure newer-leave"]
 fn newer_leave() {
     let on = format!("-f topologies/solo.yaml {LEAVES}");
     left_for("newer-leave", |experiment| experiment.with(&on));
@@ -60,7 +60,7 @@ fn on_kafka(set: &str, play: impl FnOnce(&dyn Fn(Experiment) -> Experiment)) {
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long kafka-newer-exclusive"]
+#[ignore = "takes half an hour: tests/measure kafka-newer-exclusive"]
 fn kafka_newer_exclusive() {
     on_kafka(EXCLUSIVE, |place| {
         never_two(exclusive::series("kafka-newer-exclusive", EACH, place));
@@ -68,7 +68,7 @@ fn kafka_newer_exclusive() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-newer-leave"]
+#[ignore = "takes minutes: tests/measure kafka-newer-leave"]
 fn kafka_newer_leave() {
     on_kafka(LEAVES, |place| left_for("kafka-newer-leave", place));
 }

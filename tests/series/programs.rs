@@ -1,4 +1,4 @@
-//! The full counts on the programs of `examples/`: `tests/long price-feed`, `schedulers` and
+//! The full counts on the programs of `examples/`: `tests/measure price-feed`, `schedulers` and
 //! `promises`. Each writes a row into `chaos/RESULTS.md`.
 
 use std::fmt::Display;
@@ -22,7 +22,7 @@ const FAULTS: usize = 100;
 
 /// In each trial the leader of one of two groups is killed, paused or cut off.
 #[test]
-#[ignore = "takes minutes: tests/long price-feed"]
+#[ignore = "takes minutes: tests/measure price-feed"]
 fn price_feed() {
     let folder = folder("price-feed");
     let wanted = tried().map_or(FAULTS, |count| usize::try_from(count).unwrap());
@@ -92,7 +92,7 @@ fn lane(kept: Kept, rounds: std::ops::Range<usize>) -> Lane {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long schedulers"]
+#[ignore = "takes minutes: tests/measure schedulers"]
 fn schedulers() {
     let folder = folder("schedulers");
     let wanted = tried().map_or(FAULTS, |count| usize::try_from(count).unwrap());
@@ -132,7 +132,7 @@ fn schedulers() {
 
 /// In each round a sidecar joins and another one leaves, in every second that of the job at work.
 #[test]
-#[ignore = "takes minutes: tests/long promises"]
+#[ignore = "takes minutes: tests/measure promises"]
 fn promises() {
     let folder = folder("promises");
     let wanted = tried().map_or(FAULTS, |count| usize::try_from(count).unwrap());

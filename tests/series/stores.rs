@@ -1,4 +1,4 @@
-//! Elections over real stores, in full counts. `tests/long NAME` runs them.
+//! Elections over real stores, in full counts. `tests/measure NAME` runs them.
 
 use std::time::Duration;
 
@@ -31,13 +31,13 @@ fn twenty(name: &'static str, step: &str) {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long zookeeper-kill"]
+#[ignore = "takes minutes: tests/measure zookeeper-kill"]
 fn zookeeper_kill() {
     twenty("zookeeper-kill", "fault: kill");
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long zookeeper-pause"]
+#[ignore = "takes minutes: tests/measure zookeeper-pause"]
 fn zookeeper_pause() {
     twenty("zookeeper-pause", "fault: pause, for: 4s");
 }
@@ -59,14 +59,14 @@ fn isolations(name: &str, isolated: fn(usize, Duration) -> Vec<Duration>, bound:
 }
 
 #[test]
-#[ignore = "takes two minutes: tests/long zookeeper-isolate"]
+#[ignore = "takes two minutes: tests/measure zookeeper-isolate"]
 fn zookeeper_isolate() {
     isolations("zookeeper-isolate", isolated_from_zookeeper, 610);
 }
 
 /// Each server of an ensemble is stopped twice, for less than a session and for longer.
 #[test]
-#[ignore = "takes two minutes: tests/long zookeeper-servers"]
+#[ignore = "takes two minutes: tests/measure zookeeper-servers"]
 fn zookeeper_servers() {
     await_turn();
     let mut measured = Vec::new();
@@ -81,13 +81,13 @@ fn zookeeper_servers() {
 }
 
 #[test]
-#[ignore = "takes two minutes: tests/long etcd-isolate"]
+#[ignore = "takes two minutes: tests/measure etcd-isolate"]
 fn etcd_isolate() {
     isolations("etcd-isolate", isolated_from_etcd, 910);
 }
 
 #[test]
-#[ignore = "takes four minutes: tests/long stores-lost"]
+#[ignore = "takes four minutes: tests/measure stores-lost"]
 fn stores_lost() {
     await_turn();
     let joint = stores_lost_in_turn(Duration::from_secs(30));

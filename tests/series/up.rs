@@ -1,4 +1,4 @@
-//! The full counts behind what is claimed of `tandem up`: `tests/long up`, `up-killed` and
+//! The full counts behind what is claimed of `tandem up`: `tests/measure up`, `up-killed` and
 //! `up-fifty`. Each writes a row into `chaos/RESULTS.md`.
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ fn group(name: &str) -> GroupName {
 
 /// Ten minutes, in which a leader is killed from outside as soon as everything is led again.
 #[test]
-#[ignore = "takes ten minutes: tests/long up"]
+#[ignore = "takes ten minutes: tests/measure up"]
 fn up() {
     let folder = folder("up");
     await_quiet(Duration::from_secs(120));
@@ -69,7 +69,7 @@ fn up() {
 /// Ten minutes, in which `tandem up`, its guard, and both together are killed, one of these each 20
 /// s, and leaders all the time; in the middle another program takes the place of `tandem up`.
 #[test]
-#[ignore = "takes ten minutes: tests/long up-killed"]
+#[ignore = "takes ten minutes: tests/measure up-killed"]
 fn up_killed() {
     let folder = folder("up-killed");
     await_turn();
@@ -111,7 +111,7 @@ fn up_killed() {
 
 /// Fifty members of two groups die at once.
 #[test]
-#[ignore = "takes two minutes: tests/long up-fifty"]
+#[ignore = "takes two minutes: tests/measure up-fifty"]
 fn up_fifty() {
     let folder = folder("up-fifty");
     await_quiet(Duration::from_secs(120));

@@ -1,4 +1,4 @@
-//! The full counts on `tandem hold … -- CMD`: `tests/long wrapper`. It writes a row into
+//! The full counts on `tandem hold … -- CMD`: `tests/measure wrapper`. It writes a row into
 //! `chaos/RESULTS.md`.
 
 use std::thread::scope;
@@ -37,7 +37,7 @@ fn lengths(trials: &[&Trial], length: impl Fn(&Trial) -> Option<Duration>) -> Ve
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long wrapper"]
+#[ignore = "takes minutes: tests/measure wrapper"]
 fn wrapper() {
     let folder = folder("wrapper");
     let wanted = tried().map_or(TRIALS, |count| usize::try_from(count).unwrap());

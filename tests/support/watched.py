@@ -5,6 +5,8 @@ libtest says when a test has run for 60 s. If such a test has not ended two minu
 prints the stacks of the program and of all processes that it has started, and ends the program.
 """
 
+import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -74,9 +76,14 @@ class Watch:
             if hanging := self.overdue():
                 names = b", ".join(hanging).decode(errors="replace")
                 print(f"\nHANGS: {names}: not ended {60 + FURTHER} s after its start", flush=True)
-                for pid in family(self.child.pid):
+                pids = family(self.child.pid)
+                for pid in pids:
                     show(pid)
                 self.child.send_signal(signal.SIGABRT)
+                # They would outlive it.
+                for pid in pids[1:]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
                 return
             time.sleep(1)
 

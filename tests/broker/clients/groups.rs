@@ -45,13 +45,13 @@ fn three_clients_share_a_group_of_the_newer_protocol() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long shared-group"]
+#[ignore = "takes minutes: tests/measure shared-group"]
 fn shared_group() {
     rebalances(Protocol::Range, &CLASSIC, 50);
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long shared-newer-group"]
+#[ignore = "takes minutes: tests/measure shared-newer-group"]
 fn shared_newer_group() {
     rebalances(Protocol::Consumer, &NEWER, 30);
 }

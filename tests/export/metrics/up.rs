@@ -124,6 +124,7 @@ fn a_free_port_is_found_and_said() {
         rest.split_once("/metrics").map(|(port, _)| port.parse().unwrap())
     });
     eventually("a scrape", SOON, || get(port, "/metrics").ok().filter(|(code, _)| *code == 200));
+    up.await_health(Level::Led);
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
 }

@@ -90,7 +90,8 @@ fn runs_leave_no_secret_anywhere() {
         let holds = |name: &str, least: usize| {
             files.iter().any(|(file, text)| file.ends_with(name) && text.len() > least)
         };
-        assert!(holds("journal.jsonl", 10_000) && holds("p1-1.log", 0), "{run}");
+        assert!(holds("journal.jsonl", 1_000), "{run}");
+        assert!(files.iter().any(|(file, _)| file.ends_with("p1-1.log")), "{run}");
         assert!(!way.proxied || holds("edges.log", 0), "{run}");
         for (name, text) in &files {
             secured.is_free_of_secrets(name, text);

@@ -21,13 +21,13 @@ fn three_clients_share_a_group_of_the_newer_protocol() {
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-shared-group"]
+#[ignore = "takes minutes: tests/measure kafka-shared-group"]
 fn kafka_shared_group() {
     rebalances("shared-classic-long", Protocol::Range, &CLASSIC, 50);
 }
 
 #[test]
-#[ignore = "takes minutes: tests/long kafka-shared-newer-group"]
+#[ignore = "takes minutes: tests/measure kafka-shared-newer-group"]
 fn kafka_shared_newer_group() {
     rebalances("shared-newer-long", Protocol::Consumer, &NEWER, 30);
 }

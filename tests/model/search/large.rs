@@ -1,4 +1,4 @@
-//! Groups that take minutes to hours: `tests/long model`.
+//! Groups that take minutes to hours: `tests/measure model`.
 
 use super::holds;
 use super::setting::{Kind, Setting};
