@@ -1,6 +1,6 @@
 //! Every election in full counts, several side by side over the same roles: twenty leaders of each
-//! are killed at once, or cut off at once. `tests/measure NAME` runs them; what each cost is also in
-//! `benches/elections/README.md`.
+//! are killed at once, or cut off at once. `tests/measure NAME` runs them; what each cost is also
+//! in `benches/elections/README.md`.
 
 use support::elections::{experiment, on, topology};
 use support::series::{Series, shown};

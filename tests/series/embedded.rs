@@ -1,5 +1,5 @@
-//! The full counts behind what Tandem claims of itself. `tests/measure NAME` runs one series with the
-//! release build, goes on where it was interrupted, and writes a row into `chaos/RESULTS.md`.
+//! The full counts behind what Tandem claims of itself. `tests/measure NAME` runs one series with
+//! the release build, goes on where it was interrupted, and writes a row into `chaos/RESULTS.md`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The full counts on fences and on static members: `tests/measure fences`, `zombies` and `restarts`.
-//! Each writes a row into `chaos/RESULTS.md`.
+//! The full counts on fences and on static members: `tests/measure fences`, `zombies` and
+//! `restarts`. Each writes a row into `chaos/RESULTS.md`.
 
 use std::time::Duration;
 

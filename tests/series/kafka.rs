@@ -1,5 +1,5 @@
-//! The full counts on Apache Kafka itself. `tests/measure NAME` runs one series with the release build
-//! on clusters that `deploy/kafka/up` starts, and writes a row into `chaos/RESULTS.md`.
+//! The full counts on Apache Kafka itself. `tests/measure NAME` runs one series with the release
+//! build on clusters that `deploy/kafka/up` starts, and writes a row into `chaos/RESULTS.md`.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

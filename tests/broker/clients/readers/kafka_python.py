@@ -73,8 +73,8 @@ def consume(bootstrap, topic, group, name, _protocol, session_ms):
     holds = Holds(name)
     unsaved = holds.unsaved
     consumer.subscribe([topic], listener=holds)
-    # kafka-python 3.0.12 forgets a join that it began because it learnt of partitions, if a poll ends
-    # before SyncGroup is answered: it must know them before it joins.
+    # kafka-python 3.0.12 forgets a join that it began because it learnt of partitions, if a poll
+    # ends before SyncGroup is answered: it must know them before it joins.
     while going and not consumer.partitions_for_topic(topic):
         pass
     while going:
