@@ -95,3 +95,24 @@ fn invalid_files_are_refused_with_the_recorded_messages() {
     assert_eq!((code, stdout.as_str()), (Some(2), ""));
     assert!(stderr.contains("experiment-no-target.yaml"), "{stderr}");
 }
+
+#[test]
+fn the_dry_run_lists_what_a_machine_takes_down() {
+    let page = page(&["chaos/host-down.yaml", "-f", "topologies/machines.yaml"]);
+    for line in [
+        "  a broker: the only one of cluster a, on host alpha\n",
+        "  to      everything on any host\n",
+        "          among p1-1, p1-2, p1-3, p2-1, p2-2, p2-3\n",
+        "  undone  a member that died is started again after 2s, brokers after 5s, at the same",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    let strikes: Vec<&str> = page.lines().filter(|line| line.contains("the broker of")).collect();
+    assert_eq!(strikes.len(), 3, "{page}");
+    for strike in strikes {
+        let whole = [("p1-1, p1-2, p1-3", "cluster a"), ("p2-1, p2-2, p2-3", "cluster b")];
+        let is =
+            |(members, cluster)| strike.ends_with(&format!("{members}, the broker of {cluster}"));
+        assert!(whole.into_iter().any(is), "{strike}");
+    }
+}

@@ -141,7 +141,7 @@ fn promised(mut plan: Plan) -> Plan {
 }
 
 proptest! {
-    #![proptest_config(cases(0x5EED_0010, 256))]
+    #![proptest_config(cases(0x5EED_0010, 64))]
 
     #[test]
     fn what_is_said_at_any_moment_follows_one_rule(

@@ -19,6 +19,7 @@ mod foreign;
 mod gap_reasons;
 mod handover;
 mod health;
+mod hosts;
 mod journal;
 mod late;
 mod limits;

@@ -252,8 +252,8 @@ impl<E: Spoken> World<E> {
         let now = ms(self.now);
         let due: Vec<_> = self
             .ways
-            .iter()
-            .filter(|((when, _), (to, ..))| *when <= self.now && *to == at)
+            .range(..=(self.now, u64::MAX))
+            .filter(|(_, (to, ..))| *to == at)
             .map(|(key, _)| *key)
             .collect();
         let mut heard: Vec<_> = due.iter().filter_map(|key| self.ways.remove(key)).collect();
