@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rustix::process::Signal;
 use support::applied::{
-    Part, SOON, apply, is_disturbed, members, parts, processes, shown, stands, written,
+    Part, SOON, apply, grown, is_disturbed, members, parts, processes, shown, stands, written,
 };
 use support::experiment::{eventually, output, tandem};
 use support::measured::{shared_turn, turn};
@@ -16,24 +16,6 @@ use tandem::live_view::{Event, Happening, Level, Picture};
 use tandem::observation::{RunEvent, What};
 use tandem::time::Mono;
 
-const TEXT: &str = "\
-version: 1
-name: grown
-roles: {count: 3, prefix: slot-}
-clusters:
-  a: embedded
-  b: embedded
-groups:
-  p1: {cluster: a, members: 2, partitions: 12}
-  p2: {cluster: b, members: 2, partitions: 12}
-objective: {joint_gap: 0s}
-";
-
-fn with(roles: u32, members: usize) -> String {
-    let text = TEXT.replace("count: 3", &format!("count: {roles}"));
-    text.replace("members: 2", &format!("members: {members}"))
-}
-
 /// What came of changes: the topology, which has ended, and its events.
 type Ended = (Up, Vec<(Mono, Event)>);
 
@@ -41,20 +23,14 @@ type Ended = (Up, Vec<(Mono, Event)>);
 fn come_and_go() -> Ended {
     let _turn = turn();
     await_quiet(NOISE_MAX);
-    let (_folder, file) = written(TEXT);
+    let topology = grown("");
+    let (_folder, file) = written(&topology.text);
     let mut up = Up::start(&format!("-f {}", file.display()));
     up.await_health(Level::Led);
     let follower = up.follow();
     let before: Vec<u32> = processes(&up);
-    let change = |roles: u32, count: usize| {
-        fs::write(&file, with(roles, count)).unwrap();
-        let (code, text) = apply(&up, &file, &[]);
-        assert_eq!(code, Some(0), "{text}\n{}", up.said());
-        assert!(text.ends_with("done\n"), "{text}");
-        let number = usize::try_from(roles).unwrap();
-        let picture = stands(&up, &format!("{roles} roles, {count} members"), |picture| {
-            picture.roles.len() == number && members(picture).iter().all(|it| *it == count)
-        });
+    let change = |roles: usize, count: usize| {
+        let (text, picture) = topology.change((&up, &file), (roles, count), &[]);
         assert!(picture.roles.iter().all(|role| role.leaders.len() == 2), "{picture:?}");
         text
     };
@@ -164,11 +140,12 @@ fn gaps(value: &serde_json::Value) -> u64 {
 fn killed_and_set() -> Ended {
     let _turn = turn();
     await_quiet(NOISE_MAX);
-    let (_folder, file) = written(TEXT);
+    let topology = grown("");
+    let (_folder, file) = written(&topology.text);
     let mut up = Up::start(&format!("-f {}", file.display()));
     up.await_health(Level::Led);
     let follower = up.follow();
-    fs::write(&file, with(24, 4)).unwrap();
+    fs::write(&file, topology.with(24, 4)).unwrap();
     let mut killed =
         tandem(up.state()).args(["apply", "-f"]).arg(&file).stdout(Stdio::null()).spawn().unwrap();
     eventually("the new plan", SOON, || (parts(&up).len() == 2).then_some(()));
@@ -207,7 +184,8 @@ fn a_change_whose_client_is_killed_is_completed_and_settings_change_one_by_one()
 #[test]
 fn a_change_that_fails_leaves_no_gap_and_goes_on_when_it_is_ordered_again() {
     let _turn = shared_turn();
-    let (_folder, file) = written(TEXT);
+    let topology = grown("");
+    let (_folder, file) = written(&topology.text);
     let mut up = Up::start(&format!("-f {}", file.display()));
     up.await_health(Level::Led);
     let (watch, began) = (Watch::begin(), Mono::now());
@@ -216,7 +194,7 @@ fn a_change_that_fails_leaves_no_gap_and_goes_on_when_it_is_ordered_again() {
     // Neither logs nor the journal can be written, so a member cannot start.
     let away = up.out.with_file_name("away");
     fs::rename(&up.out, &away).unwrap();
-    fs::write(&file, with(30, 3)).unwrap();
+    fs::write(&file, topology.with(30, 3)).unwrap();
     let (code, said) = apply(&up, &file, &[]);
     assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("group p1: p1-3 does not start within 30s"), "{said}");
@@ -242,8 +220,9 @@ fn ordered_early() -> (Vec<Part>, String) {
     let _turn = turn();
     await_quiet(NOISE_MAX);
     let wide = |text: String| text.replace("partitions: 12", "partitions: 150");
-    let (_folder, file) = written(&wide(TEXT.to_owned()));
-    let (_more, changed) = written(&wide(with(400, 2)));
+    let topology = grown("");
+    let (_folder, file) = written(&wide(topology.with(3, 2)));
+    let (_more, changed) = written(&wide(topology.with(400, 2)));
     let mut up = Up::start(&format!("-f {}", file.display()));
     let (code, said) = eventually("an order that is accepted", SOON, || {
         let (code, said) = apply(&up, &changed, &[]);

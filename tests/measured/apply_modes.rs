@@ -2,58 +2,23 @@
 //! one whose members stand in for the dead goes on to do so, and one without a cluster leads on.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use support::applied::{
-    Part, all_live, apply, is_disturbed, members, process, processes, shown, stands, written,
+    Part, all_live, is_disturbed, mixture, process, processes, seat, shown, stands, written,
 };
 use support::experiment::signal_pid;
 use support::measured::turn;
 use support::quiet::{NOISE_MAX, STALL, await_quiet, undisturbed};
 use support::stalls::Watch;
 use support::up::{Up, nothing_is_left};
-use tandem::ids::GroupName;
-use tandem::live_view::{Happening, MemberPicture, Picture};
+use tandem::live_view::Happening;
 use tandem::timeline::{CauseKind, Finding};
-
-/// Of the first two groups the members come and go.
-const TEXT: &str = "\
-version: 1
-name: mixture
-roles: {count: 3, prefix: slot-}
-clusters: {a: embedded, b: embedded}
-groups:
-  p1: {cluster: a, members: 2, partitions: 12, mode: exclusive}
-  p2: {cluster: b, members: 2, partitions: 12, on_death: stand-in, session: 10s, heartbeat: 100ms}
-  p3: {election: generation, members: 3, partitions: 12}
-defaults: {restart: {after: 1s}}
-objective: {joint_gap: 0s}
-";
-
-fn with(roles: usize, count: usize) -> String {
-    let text = TEXT.replace("count: 3", &format!("count: {roles}"));
-    text.replace("members: 2", &format!("members: {count}"))
-}
-
-fn group(name: &str) -> GroupName {
-    name.parse().unwrap()
-}
-
-fn seat<'a>(picture: &'a Picture, of: &str, name: &str) -> &'a MemberPicture {
-    let members = &picture.groups[&group(of)].members;
-    members.iter().find(|(member, _)| member.as_str() == name).map(|(_, it)| it).unwrap()
-}
-
-fn overlaps(part: &Part, name: &str) -> Vec<Duration> {
-    part.of(name).overlaps.iter().map(|overlap| overlap.span.length()).collect()
-}
 
 /// What holds on every host, busy or not.
 fn has_one_leader_where_promised(part: &Part, number: usize) {
     for name in ["p1", "p3"] {
-        assert_eq!(overlaps(part, name), [], "group {name} in file {number}");
+        assert_eq!(part.overlaps(name), [], "group {name} in file {number}");
     }
 }
 
@@ -83,7 +48,7 @@ fn is_within_bounds(part: &Part, number: usize, watch: &Watch) {
     let short = found.iter().all(|(late, gap)| killed(gap) && gap.span.length() <= most + *late);
     assert!(short, "p2 in file {number}: bound {most:?}, {found:?}");
     let most = bounds.restart.overlap.high.max(bounds.kill.overlap.high).get();
-    let found = overlaps(part, "p2");
+    let found = part.overlaps("p2");
     let short = found.iter().all(|overlap| *overlap <= most);
     assert!(short, "p2 in file {number}: {found:?}, bound {most:?}");
 }
@@ -93,7 +58,8 @@ fn is_within_bounds(part: &Part, number: usize, watch: &Watch) {
 fn play() -> (Vec<Part>, Watch) {
     let _turn = turn();
     await_quiet(NOISE_MAX);
-    let (_folder, file) = written(TEXT);
+    let topology = mixture();
+    let (_folder, file) = written(&topology.text);
     let mut up = Up::start(&format!("-f {}", file.display()));
     stands(&up, "every role led", all_live);
     let mut follower = up.follow();
@@ -101,12 +67,7 @@ fn play() -> (Vec<Part>, Watch) {
     watch.add_with_children(up.supervisor());
     let before = processes(&up);
     let change = |roles: usize, count: usize, args: &[&str]| {
-        fs::write(&file, with(roles, count)).unwrap();
-        let (code, text) = apply(&up, &file, args);
-        assert_eq!(code, Some(0), "{text}\n{}", up.said());
-        stands(&up, &format!("{roles} roles, {count} members"), |picture| {
-            picture.roles.len() == roles && members(picture) == [count, count, 3]
-        })
+        topology.change((&up, &file), (roles, count), args).1
     };
     change(30, 2, &[]);
     assert_eq!(processes(&up), before, "no process is touched for roles");
@@ -118,7 +79,7 @@ fn play() -> (Vec<Part>, Watch) {
         _ => None,
     });
     stands(&up, "its next life", |picture| {
-        let seat = seat(picture, "p2", "p2-3");
+        let seat = seat(picture, "p2-3");
         seat.incarnation.0 == 2 && seat.pid.is_some()
     });
     let picture = change(3, 2, &[]);

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::blocking_disk::BlockingDisk;
-use support::experiment::{Experiment, Running, eventually, signal_pid};
+use support::disk_blocks::{Struck, is_whole, paused};
+use support::experiment::{Experiment, Running, eventually};
 use support::leftovers::{Family, see};
 use support::measured::shared_turn;
 use support::up::{Up, nothing_is_left};
-use tandem::ids::Life;
 use tandem::live_view::Level;
 use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Mono;
@@ -29,25 +29,10 @@ fn pause_leader(disk: &BlockingDisk, name: &str) -> Experiment {
     order.with("--trials 1").into(&disk.folder(name))
 }
 
-/// Waits until a member is paused: which, and its process.
-fn paused(run: &Running) -> (Life, u32) {
-    run.await_facts("a pause in force", |facts| {
-        let in_force = |fact: &&Fact| matches!(fact.what, What::Run(RunEvent::FaultInForce { .. }));
-        let life = facts.iter().find(in_force)?.life.clone()?;
-        let pid = facts.iter().find_map(|fact| match fact.what {
-            What::Run(RunEvent::Started { pid, .. }) if fact.life.as_ref() == Some(&life) => {
-                Some(pid)
-            }
-            _ => None,
-        });
-        Some((life, pid?))
-    })
-}
-
 /// Blocks the disk while a member is paused, and lets it go on after twenty seconds; for how long
 /// the member was stopped since the disk blocked.
 fn blocks_in_the_middle(disk: &BlockingDisk, run: &Running) -> Duration {
-    let (_, pid) = paused(run);
+    let pid = paused(run);
     disk.block();
     let began = Mono::now();
     assert!(see(pid).unwrap().is_stopped());
@@ -66,12 +51,6 @@ fn holes(facts: &[Fact]) -> Vec<(Mono, Mono, u64)> {
         _ => None,
     };
     facts.iter().filter_map(hole).collect()
-}
-
-/// No fact of the controller is missing.
-fn is_whole(facts: &[Fact]) {
-    let own = facts.iter().filter(|fact| !fact.what.is_by_member()).map(|fact| fact.seq);
-    assert!(own.zip(1..).all(|(seq, place)| seq == place));
 }
 
 #[test]
@@ -124,7 +103,7 @@ fn an_interrupt_ends_everything_while_the_disk_blocks() {
     let _turn = shared_turn();
     let disk = BlockingDisk::new();
     let run = pause_leader(&disk, "interrupted").start();
-    let (_, _) = paused(&run);
+    paused(&run);
     let family = Family::of(&run);
     disk.block();
     std::thread::sleep(Duration::from_secs(1));
@@ -144,22 +123,10 @@ fn an_interrupt_ends_everything_while_the_disk_blocks() {
 /// Blocks the disk of a topology that is kept up, kills a member and a broker meanwhile, and lets
 /// it go on. Members warn of the broker in their logs, which are on that disk, and lead on.
 fn kept_up(disk: &BlockingDisk, up: &mut Up) {
-    let before = up.await_health(Level::Led);
-    let member = before.groups.values().next().unwrap().members.values().next().unwrap().clone();
+    let struck = Struck::of(up);
     disk.block();
     let began = Mono::now();
-    signal_pid(member.pid.unwrap(), Signal::KILL);
-    eventually("a member that lives again", SOON, || {
-        let picture = up.status().1?;
-        let seats = picture.groups.values().flat_map(|group| group.members.values());
-        let reborn = seats.filter(|seat| seat.pid.is_some() && seat.incarnation.0 == 2).count();
-        (reborn == 1).then_some(())
-    });
-    signal_pid(before.brokers.values().next().unwrap().pid.unwrap(), Signal::KILL);
-    eventually("a broker that lives again, and all is led", SOON, || {
-        let picture = up.status().1.filter(|picture| picture.health == Level::Led)?;
-        (picture.brokers.values().next()?.deaths == 1).then_some(())
-    });
+    struck.strike(up);
     eventually("that nothing is written", SOON, || {
         let journal = up.status().1?.journal;
         (!journal.written && journal.why?.contains("the disk blocks for")).then_some(())

@@ -6,11 +6,12 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
 use rustix::process::Signal;
-use support::experiment::{Finished, Running};
-use support::leftovers::{Family, family_in_trial, see};
+use support::experiment::Finished;
+use support::halted::halts;
+use support::leftovers::{family_in_trial, see};
 use support::measured::{shared_turn, turn};
 use support::quiet::undisturbed;
-use support::undone::{Blow, Embedded, Since, Stage, idle, says, undone_after};
+use support::undone::{Blow, Embedded, IDLES, Since, Stage, idle, says, undone_after};
 use tandem::observation::{Fact, Outcome, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::Cause;
@@ -99,7 +100,7 @@ fn a_stop_in_which_a_heal_misses_its_time_is_healed_all_the_same() {
     let run = run.finish();
     let most = Mono::now().since(stopped) + Duration::from_secs(3);
     family.is_gone();
-    says(&run, "the guard ended this run, because this process did not run for ");
+    says(&run, IDLES);
     let report = run.report();
     // Its guard has heard of it before it was stopped, and not yet given it up.
     let idle = idle(&report.reasons[0]);
@@ -114,24 +115,6 @@ fn a_stop_in_which_a_heal_misses_its_time_is_healed_all_the_same() {
     assert_eq!(run.code(), Some(4), "{run}");
     assert!(report.unknown_ms > 8_000.0, "{run}");
     assert!(stage.ledgers().is_empty(), "{run}");
-}
-
-/// Halts a run while its starter waits for it.
-fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
-    let pid = run.pid();
-    let (run, (code, said)) = std::thread::scope(|scope| {
-        let halted = scope.spawn(|| stage.halt(&[]));
-        (run.finish(), halted.join().unwrap())
-    });
-    assert_eq!(code, Some(0), "{said}\n{run}");
-    assert!(said.contains(&format!("controller {pid} ended when asked")), "{said}");
-    assert!(run.code().is_some_and(|code| ends.contains(&code)), "{run}");
-    if run.code() == Some(4) {
-        says(&run, "the guard ended this run, because this process did not run for ");
-    }
-    family.is_gone();
-    stage.is_healed();
-    assert!(stage.ledgers().is_empty(), "{said}");
 }
 
 #[test]

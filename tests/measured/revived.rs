@@ -1,7 +1,6 @@
 //! A topology that is kept up outlives its embedded brokers: how soon its members lead again, and
 //! that each gap has its cause.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -9,10 +8,11 @@ use support::applied::Part;
 use support::experiment::{eventually, output, signal_pid, tandem};
 use support::measured::shared_turn;
 use support::quiet::is_hindered;
+use support::revived::{await_death, await_start, broker, cluster};
 use support::stalls::Watch;
+use support::supervised::pids;
 use support::up::{Follower, Up, nothing_is_left};
-use tandem::ids::{ClusterName, MemberId};
-use tandem::live_view::{Happening, Level, Picture};
+use tandem::live_view::{Happening, Level};
 use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::Cause;
@@ -24,43 +24,6 @@ const BACK: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_secs(60);
 /// For how long a group is left without its broker.
 const HELD: Duration = Duration::from_secs(1);
-
-fn cluster() -> ClusterName {
-    "a".parse().unwrap()
-}
-
-/// Where the broker of cluster `a` listens, and its process.
-fn broker(picture: &Picture) -> (String, u32) {
-    let broker = &picture.brokers[&cluster()];
-    (broker.address.clone(), broker.pid.unwrap())
-}
-
-/// The processes of all members.
-fn members(picture: &Picture) -> BTreeMap<MemberId, Option<u32>> {
-    let seats = picture.groups.values().flat_map(|group| &group.members);
-    seats.map(|(member, seat)| (member.clone(), seat.pid)).collect()
-}
-
-/// Waits for the event that the broker of cluster `a` died.
-fn await_death(follower: &mut Follower) {
-    follower.await_event("its death", |event| match &event.what {
-        Happening::ClusterDied { cluster: died } if *died == cluster() => Some(()),
-        _ => None,
-    });
-}
-
-/// Waits for the event that it was started again. Returns its address and process id.
-fn await_start(follower: &mut Follower, before: u32) -> (String, u32) {
-    let started = follower.await_event("its next life", |event| match &event.what {
-        Happening::ClusterStarted { cluster: started, address, pid }
-            if *started == cluster() && *pid != before =>
-        {
-            Some((address.clone(), *pid))
-        }
-        _ => None,
-    });
-    started.1
-}
 
 fn await_health(follower: &mut Follower, level: Level) -> Mono {
     let so = follower.await_event(level.word(), |event| match event.what {
@@ -102,7 +65,7 @@ fn members_of_a_broker_that_was_started_again_are_back_soon_and_each_gap_has_its
     eprintln!("led again {back:?} after the broker went on, of at most {most:?}");
     assert!(back < most, "{back:?}: {}", up.said());
     let after = eventually("all members to lead and live", SOON, || {
-        up.status().1.filter(|now| now.health == Level::Led && members(now) == members(&before))
+        up.status().1.filter(|now| now.health == Level::Led && pids(now) == pids(&before))
     });
     assert_eq!((broker(&after), after.brokers[&cluster()].deaths), ((address.clone(), second), 1));
     up.signal(Signal::INT);

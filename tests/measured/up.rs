@@ -5,12 +5,11 @@
 use std::fs;
 use std::time::Duration;
 
-use rustix::process::Signal;
-use support::experiment::{eventually, signal_pid};
+use support::experiment::eventually;
 use support::measured::shared_turn;
-use support::supervised::pids;
+use support::supervised::{loses_a_death, pids};
 use support::up::{Up, nothing_is_left};
-use tandem::live_view::{Event, Happening, Level};
+use tandem::live_view::{Happening, Level};
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -33,18 +32,6 @@ fn a_full_journal_without_a_next_one_is_reported_and_the_run_continues() {
         let (code, picture) = up.status();
         (picture?.health == Level::Led && code == Some(0)).then_some(())
     });
-    signal_pid(*members.values().next().unwrap(), Signal::KILL);
-    let died = |event: &Event| matches!(event.what, Happening::Died { .. }).then_some(());
-    follower.await_event("a death that is not written", died);
-    fs::rename(&away, &up.out).unwrap();
-    follower.await_event("that it is written again", |event| match event.what {
-        Happening::Written { lost } if lost > 0 => Some(()),
-        _ => None,
-    });
-    up.await_health(Level::Led);
-    up.signal(Signal::INT);
-    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
-    let recording = up.recording();
-    assert!(recording.header.part.unwrap().after_loss, "it is read from where it is whole");
+    loses_a_death(&mut up, &mut follower, *members.values().next().unwrap(), &away);
     nothing_is_left(up.state());
 }

@@ -1,15 +1,13 @@
 //! A group that elects over ZooKeeper, beside one on Kafka, with real processes and a real
 //! ZooKeeper that is cut off or loses its leader, or that others lock: two never lead.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{Experiment, eventually, signal_pid};
+use support::kazoo::Contender;
 use support::measured::{shared_turn, turn};
 use support::mixed::of_p2;
-use support::python::environment;
 use support::stores::{await_led, claims, isolated_from_zookeeper, led_by_one, pid_of};
 use support::zookeeper::{ZooKeeper, mode};
 use tandem::ids::{GroupName, PartitionId};
@@ -68,16 +66,8 @@ fn a_lock_of_kazoo_and_the_members_respect_each_other() {
     let zookeeper = ZooKeeper::up();
     let run = Experiment::calm("120s").with(&zookeeper.mixed()).start();
     await_led(&run, &["p1", "p2"]);
-    let python = environment("kazoo", &["kazoo==2.10.0"]);
-    let mut kazoo = Command::new(python)
-        .arg(format!("{}/tests/measured/zookeeper_contender.py", support::ROOT))
-        .args([&zookeeper.addresses, "/tandem/mixed-zookeeper/p2/0"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut says = BufReader::new(kazoo.stdout.take().unwrap()).lines();
-    assert_eq!(says.next().unwrap().unwrap(), "waits");
+    let mut kazoo = Contender::start(&zookeeper);
+    kazoo.says("waits");
     // All nodes before its own go with the sessions of members that are stopped.
     let facts = run.facts();
     let lives: std::collections::BTreeSet<_> =
@@ -85,7 +75,7 @@ fn a_lock_of_kazoo_and_the_members_respect_each_other() {
     assert_eq!(lives.len(), 3);
     let signal = |signal| lives.iter().for_each(|life| signal_pid(pid_of(&facts, life), signal));
     signal(Signal::STOP);
-    assert_eq!(says.next().unwrap().unwrap(), "leads");
+    kazoo.says("leads");
     let leads = Mono::now();
     let claimed: Vec<Mono> = of_p2(&run.facts())
         .iter()
@@ -105,13 +95,13 @@ fn a_lock_of_kazoo_and_the_members_respect_each_other() {
     };
     run.await_facts("new claims on the other partitions", others);
     let given = Mono::now();
-    kazoo.stdin.take().unwrap().write_all(b"release\n").unwrap();
+    kazoo.release();
     let taken = run.await_facts("a claim on partition 0", |facts| {
         let claims = claims(facts, "p2", PartitionId(0));
         claims.iter().map(|(at, _)| *at).find(|at| *at > leads)
     });
     assert!(given < taken, "no member leads while it holds the lock");
-    assert!(kazoo.wait().unwrap().success());
+    kazoo.ends();
     run.signal(Signal::INT);
     let run = run.finish();
     let timeline = run.timeline();

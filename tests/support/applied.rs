@@ -32,6 +32,74 @@ pub fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, file)
 }
 
+/// A topology whose roles and members come and go.
+pub struct Changing {
+    /// Before any change: with three roles, and two members in each group but those at the end.
+    pub text: String,
+    /// The sizes of the groups at the end, which stay as they are.
+    fixed: &'static [usize],
+}
+
+/// Two groups alike, and below them what else the topology has.
+pub fn grown(more: &str) -> Changing {
+    let text = "\
+version: 1
+name: grown
+roles: {count: 3, prefix: slot-}
+clusters:
+  a: embedded
+  b: embedded
+groups:
+  p1: {cluster: a, members: 2, partitions: 12}
+  p2: {cluster: b, members: 2, partitions: 12}
+objective: {joint_gap: 0s}
+";
+    Changing { text: format!("{text}{more}"), fixed: &[] }
+}
+
+/// Of the first two groups the members come and go.
+pub fn mixture() -> Changing {
+    let text = "\
+version: 1
+name: mixture
+roles: {count: 3, prefix: slot-}
+clusters: {a: embedded, b: embedded}
+groups:
+  p1: {cluster: a, members: 2, partitions: 12, mode: exclusive}
+  p2: {cluster: b, members: 2, partitions: 12, on_death: stand-in, session: 10s, heartbeat: 100ms}
+  p3: {election: generation, members: 3, partitions: 12}
+defaults: {restart: {after: 1s}}
+objective: {joint_gap: 0s}
+";
+    Changing { text: text.to_owned(), fixed: &[3] }
+}
+
+impl Changing {
+    /// With so many roles and members.
+    pub fn with(&self, roles: usize, count: usize) -> String {
+        let text = self.text.replace("count: 3", &format!("count: {roles}"));
+        text.replace("members: 2", &format!("members: {count}"))
+    }
+
+    /// Has it so in the file and applies that. What was said, and the picture once all is led.
+    pub fn change(
+        &self,
+        (up, file): (&Up, &Path),
+        (roles, count): (usize, usize),
+        args: &[&str],
+    ) -> (String, Picture) {
+        fs::write(file, self.with(roles, count)).unwrap();
+        let (code, said) = apply(up, file, args);
+        assert_eq!(code, Some(0), "{said}\n{}", up.said());
+        assert!(said.ends_with("done\n"), "{said}");
+        let sizes = [&[count; 2], self.fixed].concat();
+        let picture = stands(up, &format!("{roles} roles, {count} members"), |picture| {
+            picture.roles.len() == roles && members(picture) == sizes
+        });
+        (said, picture)
+    }
+}
+
 /// Waits until every role is led, and the topology is like this.
 pub fn stands(up: &Up, what: &str, is: impl Fn(&Picture) -> bool) -> Picture {
     eventually(&format!("{what}\n{}", up.said()), SOON, || {
@@ -53,6 +121,11 @@ fn seats(picture: &Picture) -> impl Iterator<Item = (&MemberId, &MemberPicture)>
     picture.groups.values().flat_map(|group| &group.members)
 }
 
+/// What is known of a member.
+pub fn seat<'a>(picture: &'a Picture, name: &str) -> &'a MemberPicture {
+    seats(picture).find(|(member, _)| member.as_str() == name).unwrap().1
+}
+
 /// The processes of all members.
 pub fn processes(up: &Up) -> Vec<u32> {
     let picture = eventually("its status", SOON, || up.status().1);
@@ -62,8 +135,7 @@ pub fn processes(up: &Up) -> Vec<u32> {
 /// The process of a member.
 pub fn process(up: &Up, name: &str) -> u32 {
     let picture = eventually("its status", SOON, || up.status().1);
-    let (_, found) = seats(&picture).find(|(member, _)| member.as_str() == name).unwrap();
-    found.pid.unwrap()
+    seat(&picture, name).pid.unwrap()
 }
 
 /// The files of its journal, each read by itself. The last one may have been made a moment ago, and
@@ -101,6 +173,11 @@ impl Part {
     pub fn of(&self, group: &str) -> &Findings {
         let name = group.parse().unwrap();
         &self.timeline.groups.get::<GroupName>(&name).unwrap().findings
+    }
+
+    /// For how long two led a role of a group, each time.
+    pub fn overlaps(&self, group: &str) -> Vec<Duration> {
+        self.of(group).overlaps.iter().map(|overlap| overlap.span.length()).collect()
     }
 }
 

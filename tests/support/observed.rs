@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use rustix::process::Signal;
 use tandem::guard::Identity;
 use tandem::ids::{Life, RoleIndex};
 use tandem::live_view::{Counts, Level, Picture};
@@ -175,4 +176,37 @@ pub fn takeover(facts: &[Fact], victim: &str) -> (Mono, Mono) {
         _ => None,
     });
     (died, next.min().expect("another one took over"))
+}
+
+/// Observers end while the members go on; each has found the gap of the leader of `p1` that was
+/// killed, and the same one. `first` was killed before.
+pub fn ends_alike(
+    first: &Up,
+    mut others: [&mut Up; 2],
+    holds: &mut BTreeMap<&str, Hold>,
+    (victim, asked): (&str, Mono),
+) {
+    for hold in holds.values_mut() {
+        assert!(hold.0.try_wait().unwrap().is_none(), "a member ended with an observer");
+    }
+    for observer in &mut others {
+        observer.signal(Signal::TERM);
+        assert_eq!(observer.ends().code(), Some(0), "{}", observer.said());
+    }
+    let [second, third] = others;
+    let known = [first, second, third].map(|up| {
+        let (died, claimed) = takeover(&up.recording().facts, victim);
+        assert!(died >= asked, "it died before it was killed");
+        // On a busy host the leader may have stopped to serve before, and its successor is late.
+        let found = gaps(up, "p1");
+        let gap = found.iter().copied().find(|gap| gap.from <= died && gap.until >= claimed);
+        gap.unwrap_or_else(|| panic!("none of {found:?} is from {died:?} to {claimed:?}"))
+    });
+    assert_eq!([known[0]; 2], known[1..], "to the nanosecond");
+}
+
+/// Two members of `p1` and one of `p2`.
+pub fn three(stage: &Stage) -> BTreeMap<&'static str, Hold> {
+    let members = [("p1-a", "p1"), ("p1-b", "p1"), ("p2-c", "p2")];
+    members.map(|(member, group)| (member, stage.hold(group, &member[3..]))).into()
 }

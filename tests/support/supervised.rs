@@ -1,13 +1,14 @@
 //! What a topology that is kept up must have, however often `tandem up` was killed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tandem::guard::page;
 use tandem::ids::{GroupName, Life, MemberId};
 use tandem::journal::Recording;
-use tandem::live_view::{Level, MemberPicture, Picture};
+use tandem::live_view::{Event, Happening, Level, MemberPicture, Picture};
 use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Interval, Timeline};
@@ -16,7 +17,7 @@ use super::experiment::{eventually, signal_pid, tandem_at};
 use super::leftovers::children_of;
 use super::outside::lone_leader;
 use super::stalls::Watch;
-use super::up::{Up, nothing_is_left};
+use super::up::{Follower, Up, nothing_is_left};
 
 const SOON: Duration = Duration::from_secs(60);
 /// How long the state of members on their way may take.
@@ -220,4 +221,22 @@ fn gaps(recording: &Recording, watch: &Watch) -> Vec<(Duration, Duration)> {
         }
     }
     gaps
+}
+
+/// Kills the process of a member while nothing is written, for the folder is away. When that is
+/// back, the journal goes on, and ends well.
+pub fn loses_a_death(up: &mut Up, follower: &mut Follower, member: u32, away: &Path) {
+    signal_pid(member, Signal::KILL);
+    let died = |event: &Event| matches!(event.what, Happening::Died { .. }).then_some(());
+    follower.await_event("a death that is not written", died);
+    std::fs::rename(away, &up.out).unwrap();
+    follower.await_event("that it is written again", |event| match event.what {
+        Happening::Written { lost } if lost > 0 => Some(()),
+        _ => None,
+    });
+    up.await_health(Level::Led);
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let recording = up.recording();
+    assert!(recording.header.part.unwrap().after_loss, "it is read from where it is whole");
 }

@@ -26,6 +26,9 @@ const HEALED: Duration = Duration::from_secs(120);
 /// and its brokers to end, before it kills them.
 const ENDED: Duration = Duration::from_secs(10);
 
+/// What a run says whose guard has given it up.
+pub const IDLES: &str = "the guard ended this run, because this process did not run for ";
+
 /// What is in force while the run is struck, beside [`Embedded`]. A new fault gets a step here,
 /// one that holds until it is healed, and a check in [`Stage::is_healed`]. What is cut is free
 /// again once no process listens on the ports of the edges: [`Family`] knows them. The
@@ -347,7 +350,7 @@ fn struck(blow: Blow, run: Running, family: &Family, stage: &Stage) -> Duration 
             run.signal(Signal::CONT);
             let run = run.finish();
             family.is_gone();
-            says(&run, "the guard ended this run, because this process did not run for ");
+            says(&run, IDLES);
             if run.code() != Some(1) {
                 let ended = struck + GONE + family.stalled_since(struck);
                 no_member_started_after(&run.recording().facts, ended, &run);

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Stdio;
 
 use rustix::process::Signal;
-use support::applied::{SOON, all_live, apply, members, parts, processes, stands, written};
+use support::applied::{
+    Changing, SOON, all_live, apply, grown, members, parts, processes, stands, written,
+};
 use support::experiment::{eventually, output, tandem};
 use support::up::{Up, nothing_is_left};
 use tandem::live_view::{Level, Picture};
@@ -14,42 +16,21 @@ use tandem::observation::{RunEvent, What};
 use tandem::verdict::Report;
 
 /// No member that a busy host leaves out for a moment is expelled from its group.
-const TEXT: &str = "\
-version: 1
-name: grown
-roles: {count: 3, prefix: slot-}
-clusters:
-  a: embedded
-  b: embedded
-groups:
-  p1: {cluster: a, members: 2, partitions: 12}
-  p2: {cluster: b, members: 2, partitions: 12}
-objective: {joint_gap: 0s}
-defaults: {session: 10s, heartbeat: 100ms, threshold: 30s}
-";
-
-fn with(roles: u32, members: usize) -> String {
-    let text = TEXT.replace("count: 3", &format!("count: {roles}"));
-    text.replace("members: 2", &format!("members: {members}"))
+fn topology() -> Changing {
+    grown("defaults: {session: 10s, heartbeat: 100ms, threshold: 30s}\n")
 }
 
 /// Roles come and go, members do, and another `up` takes over.
 #[test]
 fn roles_and_members_come_and_go() {
-    let (_folder, file) = written(TEXT);
+    let topology = topology();
+    let (_folder, file) = written(&topology.text);
     let mut up = Up::start(&format!("-f {}", file.display()));
     up.await_health(Level::Led);
     is_refused_with_its_place(&up, &file);
     let before = processes(&up);
-    let change = |roles: u32, count: usize| {
-        fs::write(&file, with(roles, count)).unwrap();
-        let (code, text) = apply(&up, &file, &[]);
-        assert_eq!(code, Some(0), "{text}\n{}", up.said());
-        assert!(text.ends_with("done\n"), "{text}");
-        let number = usize::try_from(roles).unwrap();
-        let picture = stands(&up, &format!("{roles} roles, {count} members"), |picture| {
-            picture.roles.len() == number && members(picture).iter().all(|it| *it == count)
-        });
+    let change = |roles: usize, count: usize| {
+        let (text, picture) = topology.change((&up, &file), (roles, count), &[]);
         assert!(picture.roles.iter().all(|role| role.leaders.len() == 2), "{picture:?}");
         text
     };
@@ -107,7 +88,7 @@ fn each_file_has_its_plan(up: &Up) {
 fn is_refused_with_its_place(up: &Up, file: &Path) {
     let before = (processes(up), parts(up).len());
     let refused = |from: &str, to: &str, place: &str, why: &str| {
-        let text = with(300, 4).replace(from, to);
+        let text = topology().with(300, 4).replace(from, to);
         fs::write(file, &text).unwrap();
         for args in [&[][..], &["--dry-run"]] {
             let (code, said) = apply(up, file, args);
@@ -130,7 +111,7 @@ fn is_refused_with_its_place(up: &Up, file: &Path) {
     let mode = "p2: {mode: exclusive, threshold: 8s, cluster: b";
     refused("p2: {cluster: b", mode, "9:14", "its `mode` stays as it is");
     refused("p1: {cluster: a", "p3: {cluster: a", "8:3", "group p3 is not up");
-    fs::write(file, with(300, 4)).unwrap();
+    fs::write(file, topology().with(300, 4)).unwrap();
     let (code, said) = apply(up, file, &["--dry-run"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.starts_with("grown would change:\n"), "{said}");
@@ -142,10 +123,11 @@ fn is_refused_with_its_place(up: &Up, file: &Path) {
 /// The client of a change is killed, and settings change: of one group, whose members start again.
 #[test]
 fn a_change_whose_client_is_killed_is_completed_and_settings_change_one_by_one() {
-    let (_folder, file) = written(TEXT);
+    let topology = topology();
+    let (_folder, file) = written(&topology.text);
     let mut up = Up::start(&format!("-f {}", file.display()));
     up.await_health(Level::Led);
-    fs::write(&file, with(24, 3)).unwrap();
+    fs::write(&file, topology.with(24, 3)).unwrap();
     let mut killed =
         tandem(up.state()).args(["apply", "-f"]).arg(&file).stdout(Stdio::null()).spawn().unwrap();
     eventually("the new plan", SOON, || (parts(&up).len() == 2).then_some(()));
@@ -181,7 +163,7 @@ fn a_change_whose_client_is_killed_is_completed_and_settings_change_one_by_one()
 /// some seconds.
 #[test]
 fn a_change_that_fails_goes_on_when_it_is_ordered_again() {
-    let short = TEXT.replace("defaults: ", "#");
+    let short = topology().text.replace("defaults: ", "#");
     let (_folder, file) = written(&short);
     let mut up = Up::start(&format!("-f {}", file.display()));
     up.await_health(Level::Led);

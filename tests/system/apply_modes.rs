@@ -4,66 +4,26 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use support::applied::{
-    Part, SOON, all_live, apply, members, parts, process, processes, stands, written,
+    Part, SOON, all_live, apply, members, mixture, parts, process, processes, seat, stands, written,
 };
 use support::blocking_disk::BlockingDisk;
 use support::experiment::{eventually, signal_pid};
 use support::up::{Up, nothing_is_left};
-use tandem::ids::GroupName;
-use tandem::live_view::{Happening, MemberPicture, Picture};
-
-/// Of the first two groups the members come and go.
-const TEXT: &str = "\
-version: 1
-name: mixture
-roles: {count: 3, prefix: slot-}
-clusters: {a: embedded, b: embedded}
-groups:
-  p1: {cluster: a, members: 2, partitions: 12, mode: exclusive}
-  p2: {cluster: b, members: 2, partitions: 12, on_death: stand-in, session: 10s, heartbeat: 100ms}
-  p3: {election: generation, members: 3, partitions: 12}
-defaults: {restart: {after: 1s}}
-objective: {joint_gap: 0s}
-";
-
-fn with(roles: usize, count: usize) -> String {
-    let text = TEXT.replace("count: 3", &format!("count: {roles}"));
-    text.replace("members: 2", &format!("members: {count}"))
-}
-
-fn group(name: &str) -> GroupName {
-    name.parse().unwrap()
-}
-
-fn seat<'a>(picture: &'a Picture, of: &str, name: &str) -> &'a MemberPicture {
-    let members = &picture.groups[&group(of)].members;
-    members.iter().find(|(member, _)| member.as_str() == name).map(|(_, it)| it).unwrap()
-}
-
-fn overlaps(part: &Part, name: &str) -> Vec<Duration> {
-    part.of(name).overlaps.iter().map(|overlap| overlap.span.length()).collect()
-}
+use tandem::live_view::{Happening, Picture};
 
 #[test]
 fn other_elections_keep_their_promises_while_roles_and_members_come_and_go() {
-    let (_folder, file) = written(TEXT);
+    let topology = mixture();
+    let (_folder, file) = written(&topology.text);
     let mut up = Up::start(&format!("-f {}", file.display()));
     stands(&up, "every role led", all_live);
     neither_come_nor_go(&up, &file);
     let mut follower = up.follow();
     let before = processes(&up);
-    let change = |roles: usize, count: usize| {
-        fs::write(&file, with(roles, count)).unwrap();
-        let (code, text) = apply(&up, &file, &[]);
-        assert_eq!(code, Some(0), "{text}\n{}", up.said());
-        stands(&up, &format!("{roles} roles, {count} members"), |picture| {
-            picture.roles.len() == roles && members(picture) == [count, count, 3]
-        })
-    };
+    let change = |roles: usize, count: usize| topology.change((&up, &file), (roles, count), &[]).1;
     change(30, 2);
     assert_eq!(processes(&up), before, "no process is touched for roles");
     change(30, 3);
@@ -74,7 +34,7 @@ fn other_elections_keep_their_promises_while_roles_and_members_come_and_go() {
         _ => None,
     });
     stands(&up, "its next life", |picture| {
-        let seat = seat(picture, "p2", "p2-3");
+        let seat = seat(picture, "p2-3");
         seat.incarnation.0 == 2 && seat.pid.is_some()
     });
     let picture = change(3, 2);
@@ -87,7 +47,7 @@ fn other_elections_keep_their_promises_while_roles_and_members_come_and_go() {
     assert_eq!(parts.len(), 4, "a file each plan");
     for (part, number) in parts.iter().zip(1..) {
         for name in ["p1", "p3"] {
-            assert_eq!(overlaps(part, name), [], "group {name} in file {number}");
+            assert_eq!(part.overlaps(name), [], "group {name} in file {number}");
         }
     }
 }
@@ -95,7 +55,7 @@ fn other_elections_keep_their_promises_while_roles_and_members_come_and_go() {
 /// Members that elect among themselves: that is refused before anything changes.
 fn neither_come_nor_go(up: &Up, file: &Path) {
     let before = (processes(up), parts(up).len());
-    fs::write(file, TEXT.replace("members: 3", "members: 5")).unwrap();
+    fs::write(file, mixture().text.replace("members: 3", "members: 5")).unwrap();
     let (code, said) = apply(up, file, &[]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("topology.yaml:8:"), "{said}");
@@ -107,13 +67,14 @@ fn neither_come_nor_go(up: &Up, file: &Path) {
 #[test]
 fn a_change_holds_on_a_full_disk() {
     let disk = BlockingDisk::new();
-    let (_folder, file) = written(TEXT);
+    let topology = mixture();
+    let (_folder, file) = written(&topology.text);
     let mut up = Up::start_into(&format!("-f {}", file.display()), &[], &disk.folder("out"));
     stands(&up, "every role led", all_live);
     let full = disk.fill();
     let unwritten = || up.status().1.filter(|picture| !picture.journal.written);
     eventually("a journal that finds no room", SOON, unwritten);
-    fs::write(&file, with(30, 3)).unwrap();
+    fs::write(&file, topology.with(30, 3)).unwrap();
     let (code, said) = apply(&up, &file, &[]);
     assert_eq!(code, Some(0), "{said}\n{}", up.said());
     assert!(said.contains("the journal is not being written ("), "{said}");

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::blocking_disk::BlockingDisk;
-use support::experiment::{Experiment, Running, eventually, output, signal_pid, tandem};
+use support::disk_blocks::{Struck, is_whole, paused};
+use support::experiment::{Experiment, eventually, output, tandem};
 use support::leftovers::{Family, is_stopped, see};
 use support::up::{Up, nothing_is_left};
 use tandem::live_view::Level;
@@ -27,20 +28,6 @@ fn pause(disk: &BlockingDisk, lasts: &str) -> Experiment {
     Experiment::of("blocks.yaml", &text).into(&disk.folder("blocks"))
 }
 
-/// Waits until the member is paused: its process.
-fn paused(run: &Running) -> u32 {
-    run.await_facts("a pause in force", |facts| {
-        let in_force = |fact: &&Fact| matches!(fact.what, What::Run(RunEvent::FaultInForce { .. }));
-        let life = facts.iter().find(in_force)?.life.clone()?;
-        facts.iter().find_map(|fact| match fact.what {
-            What::Run(RunEvent::Started { pid, .. }) if fact.life.as_ref() == Some(&life) => {
-                Some(pid)
-            }
-            _ => None,
-        })
-    })
-}
-
 /// How many facts each hole has.
 fn holes(facts: &[Fact]) -> Vec<u64> {
     let hole = |fact: &Fact| match fact.what {
@@ -48,12 +35,6 @@ fn holes(facts: &[Fact]) -> Vec<u64> {
         _ => None,
     };
     facts.iter().filter_map(hole).collect()
-}
-
-/// No fact of the controller is missing.
-fn is_whole(facts: &[Fact]) {
-    let own = facts.iter().filter(|fact| !fact.what.is_by_member()).map(|fact| fact.seq);
-    assert!(own.zip(1..).all(|(seq, place)| seq == place));
 }
 
 fn when(facts: &[Fact], wanted: fn(&What) -> bool) -> Option<Mono> {
@@ -120,21 +101,9 @@ fn a_topology_whose_queue_is_too_small_has_a_hole_and_goes_on() {
     let disk = BlockingDisk::new();
     let small = [("TANDEM_TEST_JOURNAL_QUEUE", "60000")];
     let mut up = Up::start_into("-f topologies/duo.yaml", &small, &disk.folder("up"));
-    let before = up.await_health(Level::Led);
-    let member = before.groups.values().next().unwrap().members.values().next().unwrap().clone();
+    let struck = Struck::of(&up);
     disk.block();
-    signal_pid(member.pid.unwrap(), Signal::KILL);
-    eventually("a member that lives again", SOON, || {
-        let picture = up.status().1?;
-        let seats = picture.groups.values().flat_map(|group| group.members.values());
-        let reborn = seats.filter(|seat| seat.pid.is_some() && seat.incarnation.0 == 2).count();
-        (reborn == 1).then_some(())
-    });
-    signal_pid(before.brokers.values().next().unwrap().pid.unwrap(), Signal::KILL);
-    eventually("a broker that lives again, and all is led", SOON, || {
-        let picture = up.status().1.filter(|picture| picture.health == Level::Led)?;
-        (picture.brokers.values().next()?.deaths == 1).then_some(())
-    });
+    struck.strike(&up);
     eventually("that nothing is written, and the queue is full", SOON, || {
         let journal = up.status().1?.journal;
         (!journal.written && journal.why?.contains("the disk blocks for") && journal.lost > 0)

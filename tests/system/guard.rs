@@ -6,15 +6,15 @@ use std::fs;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::experiment::{Experiment, Running, eventually, output, signal_pid, tandem};
+use support::experiment::{Experiment, eventually, output, signal_pid, tandem};
+use support::halted::halts;
 use support::leftovers::{Family, family_in_trial, is_readable, see};
-use support::undone::{Blow, Embedded, Planted, Stage, no_member_started_after, says};
+use support::undone::{Blow, Embedded, IDLES, Planted, Stage, no_member_started_after, says};
 use tandem::observation::{Fact, Outcome, RunEvent, What};
 use tandem::time::Mono;
 use tandem::verdict::Verdict;
 
 const SOON: Duration = Duration::from_secs(60);
-const IDLES: &str = "the guard ended this run, because this process did not run for ";
 
 /// The same blow while everything is disturbed; the embedded broker is killed, ended or paused.
 fn is_undone_after(blow: Blow, embedded: Embedded) {
@@ -87,22 +87,7 @@ fn a_stopped_guard_does_not_count() {
     assert!(stage.ledgers().is_empty(), "the controller healed in its stead");
 }
 
-/// Halts a run while its starter waits for it.
-fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
-    let pid = run.pid();
-    let (run, (code, said)) = std::thread::scope(|scope| {
-        let halted = scope.spawn(|| stage.halt(&[]));
-        (run.finish(), halted.join().unwrap())
-    });
-    assert_eq!(code, Some(0), "{said}\n{run}");
-    assert!(said.contains(&format!("controller {pid} ended when asked")), "{said}");
-    assert!(run.code().is_some_and(|code| ends.contains(&code)), "{run}");
-    if run.code() == Some(4) {
-        says(&run, IDLES);
-    }
-    family.is_gone();
-    stage.is_healed();
-    assert!(stage.ledgers().is_empty(), "{said}");
+fn nothing_is_halted(stage: &Stage) {
     let again = stage.halt(&[]);
     assert_eq!(again, (Some(0), "nothing is left to halt\n".to_owned()));
 }
@@ -116,6 +101,7 @@ fn a_live_run_is_halted() {
     let lives = see(run.pid()).is_some_and(|one| !one.has_ended());
     assert!(lives && !stage.is_served(), "that was none of its business");
     halts(&stage, run, &family, &[130]);
+    nothing_is_halted(&stage);
 }
 
 #[test]
@@ -125,6 +111,7 @@ fn a_run_that_was_just_stopped_is_halted() {
     run.signal(Signal::STOP);
     // A busy host may begin to halt it only when its guard has given it up.
     halts(&stage, run, &family, &[4, 130]);
+    nothing_is_halted(&stage);
 }
 
 /// Kills controller and guard at once. A broker that is down remains, and processes that do not end

@@ -2,60 +2,24 @@
 //! it was, with the topics that died with it; one that dies again and again ends it. How soon its
 //! members are back: `tests/measured/revived.rs`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{eventually, output, signal_pid, tandem};
-use support::up::{Follower, Up, nothing_is_left};
-use tandem::ids::{ClusterName, GroupName, MemberId};
-use tandem::live_view::{Happening, Level, Picture};
+use support::revived::{await_death, await_start, broker, cluster};
+use support::supervised::pids;
+use support::up::{Up, nothing_is_left};
+use tandem::ids::GroupName;
+use tandem::live_view::{Level, Picture};
 use tandem::observation::{Fact, Outcome, RunEvent, What};
 use tandem::timeline::Timeline;
 
 /// Nothing here takes longer, however loaded the machine.
 const SOON: Duration = Duration::from_secs(60);
 
-fn cluster() -> ClusterName {
-    "a".parse().unwrap()
-}
-
-/// Where the broker of cluster `a` listens, and its process.
-fn broker(picture: &Picture) -> (String, u32) {
-    let broker = &picture.brokers[&cluster()];
-    (broker.address.clone(), broker.pid.unwrap())
-}
-
-/// The processes of all members.
-fn members(picture: &Picture) -> BTreeMap<MemberId, Option<u32>> {
-    let seats = picture.groups.values().flat_map(|group| &group.members);
-    seats.map(|(member, seat)| (member.clone(), seat.pid)).collect()
-}
-
 /// Whether some role has no leader in `p1`.
 fn is_unled(picture: &Picture) -> bool {
     picture.roles.iter().any(|role| role.leaders["p1"].is_empty())
-}
-
-/// Waits for the event that the broker of cluster `a` died.
-fn await_death(follower: &mut Follower) {
-    follower.await_event("its death", |event| match &event.what {
-        Happening::ClusterDied { cluster: died } if *died == cluster() => Some(()),
-        _ => None,
-    });
-}
-
-/// Waits for the event that it was started again. Returns its address and process id.
-fn await_start(follower: &mut Follower, before: u32) -> (String, u32) {
-    let started = follower.await_event("its next life", |event| match &event.what {
-        Happening::ClusterStarted { cluster: started, address, pid }
-            if *started == cluster() && *pid != before =>
-        {
-            Some((address.clone(), *pid))
-        }
-        _ => None,
-    });
-    started.1
 }
 
 /// What became of the broker of cluster `a`, in order.
@@ -92,7 +56,7 @@ fn a_broker_that_dies_is_started_again_where_it_was() {
     });
     signal_pid(second, Signal::CONT);
     let after = eventually("all members to lead and live", SOON, || {
-        up.status().1.filter(|now| now.health == Level::Led && members(now) == members(&before))
+        up.status().1.filter(|now| now.health == Level::Led && pids(now) == pids(&before))
     });
     assert_eq!((broker(&after), after.brokers[&cluster()].deaths), ((address.clone(), second), 1));
     let page = output(tandem(up.state()).arg("status"));

@@ -11,11 +11,11 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::experiment::{eventually, output, signal_pid, tandem};
 use support::leftovers::{is_stopped, see};
-use support::supervised::{guard, pids};
+use support::supervised::{guard, loses_a_death, pids};
 use support::undone::idle;
 use support::up::{Up, nothing_is_left};
 use tandem::ids::GroupName;
-use tandem::live_view::{Event, Happening, Level, Picture};
+use tandem::live_view::{Happening, Level, Picture};
 use tandem::observation::{Fact, Outcome, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::Timeline;
@@ -372,18 +372,6 @@ fn unwritten_facts_are_reported_and_the_run_continues() {
     assert_eq!(await_code(&up, 0).health, Level::Led);
     let page = output(tandem(up.state()).arg("status"));
     assert!(String::from_utf8_lossy(&page.stdout).contains("NOTHING IS WRITTEN"), "{page:?}");
-    signal_pid(*members.values().next().unwrap(), Signal::KILL);
-    let died = |event: &Event| matches!(event.what, Happening::Died { .. }).then_some(());
-    follower.await_event("a death that is not written", died);
-    fs::rename(&away, &up.out).unwrap();
-    follower.await_event("that it is written again", |event| match event.what {
-        Happening::Written { lost } if lost > 0 => Some(()),
-        _ => None,
-    });
-    up.await_health(Level::Led);
-    up.signal(Signal::INT);
-    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
-    let recording = up.recording();
-    assert!(recording.header.part.unwrap().after_loss, "it is read from where it is whole");
+    loses_a_death(&mut up, &mut follower, *members.values().next().unwrap(), &away);
     nothing_is_left(up.state());
 }

@@ -1,13 +1,11 @@
 //! Observers of members that Tandem did not start: what they count while it goes on, and what comes
 //! too late for that.
 
-use std::collections::BTreeMap;
-
 use rustix::process::Signal;
 use support::experiment::{eventually, signal_pid};
 use support::held::SOON;
 use support::measured::shared_turn;
-use support::observed::{Hold, Stage, counts, gaps, leader, nothing_waits, settles, takeover};
+use support::observed::{Stage, counts, ends_alike, leader, nothing_waits, settles, three};
 use tandem::live::PATIENCE;
 use tandem::live_view::Level;
 use tandem::time::Mono;
@@ -17,9 +15,7 @@ fn observers_measure_alike_what_members_report_and_matter_to_none_of_them() {
     let _turn = shared_turn();
     let stage = Stage::new();
     let first = stage.observe();
-    let mut holds: BTreeMap<&str, Hold> = [("p1-a", "p1"), ("p1-b", "p1"), ("p2-c", "p2")]
-        .map(|(member, group)| (member, stage.hold(group, &member[3..])))
-        .into();
+    let mut holds = three(&stage);
     settles(&first, holds.len());
     let leads = eventually("a leader", SOON, || leader(&first.status().1?, "p1"));
     let victim = holds.remove(leads.as_str()).unwrap();
@@ -53,22 +49,7 @@ fn observers_measure_alike_what_members_report_and_matter_to_none_of_them() {
         let [(_, one), (_, two)] = found;
         (led && one == two && one["p1"].gaps > 0).then_some(())
     });
-    for hold in holds.values_mut() {
-        assert!(hold.0.try_wait().unwrap().is_none(), "a member ended with an observer");
-    }
-    for observer in [&mut second, &mut third] {
-        observer.signal(Signal::TERM);
-        assert_eq!(observer.ends().code(), Some(0), "{}", observer.said());
-    }
-    let known = [&first, &second, &third].map(|up| {
-        let (died, claimed) = takeover(&up.recording().facts, &leads);
-        assert!(died >= asked, "it died before it was killed");
-        // On a busy host the leader may have stopped to serve before, and its successor is late.
-        let found = gaps(up, "p1");
-        let gap = found.iter().copied().find(|gap| gap.from <= died && gap.until >= claimed);
-        gap.unwrap_or_else(|| panic!("none of {found:?} is from {died:?} to {claimed:?}"))
-    });
-    assert_eq!([known[0]; 2], known[1..], "to the nanosecond");
+    ends_alike(&first, [&mut second, &mut third], &mut holds, (&leads, asked));
     drop(victim);
     nothing_waits(&stage, "p1", &leads[3..]);
 }

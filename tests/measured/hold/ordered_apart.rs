@@ -4,7 +4,6 @@
 
 use std::fs;
 use std::process::Command;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -15,66 +14,17 @@ use support::leftovers::is_stopped;
 use support::measured::shared_turn;
 use support::namespaces::Namespaces;
 use support::orders::{await_refusals, send_what_must_not_count};
+use support::pauses_apart::{referee, within};
 use tandem::external::LEASE;
 use tandem::guard::{Identity, started};
 use tandem::kafka::{Access, Cluster};
-use tandem::observation::{Fact, RunEvent, What};
+use tandem::observation::RunEvent;
 use tandem::time::Mono;
 
 /// A busy host may take that much longer; no pause of this length is ordered here.
 const SLACK: Duration = Duration::from_secs(20);
 /// Where the process on the other host finds the key of orders.
 const FOLDER: &str = "TANDEM_TEST_APART";
-
-/// The time in which the process was stopped or continued, on the clock of the test.
-fn turns(pid: u32, stopped: bool) -> [Mono; 2] {
-    let (began, mut before) = (Mono::now(), Mono::now());
-    loop {
-        let now = Mono::now();
-        if is_stopped(pid) == stopped {
-            return [before, Mono::now()];
-        }
-        before = now;
-        assert!(now.since(began) < SOON, "the process is not stopped, or not continued");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// When the process is stopped, and when it continues.
-fn referee(pid: u32) -> JoinHandle<[[Mono; 2]; 2]> {
-    std::thread::spawn(move || [turns(pid, true), turns(pid, false)])
-}
-
-fn of<'a>(facts: &'a [Fact], member: &'a str) -> impl Iterator<Item = &'a Fact> {
-    let is_of =
-        move |fact: &&Fact| fact.life.as_ref().is_some_and(|life| life.member.as_str() == member);
-    facts.iter().filter(is_of)
-}
-
-/// How far the instants of a member may be off, by the word of the controller.
-fn error_of(facts: &[Fact], member: &str) -> Duration {
-    let stated = of(facts, member).filter_map(|fact| match &fact.what {
-        What::Run(RunEvent::Started { external, .. }) => external.as_ref()?.error(),
-        _ => None,
-    });
-    stated.last().unwrap_or_else(|| panic!("the clock of {member} was not compared"))
-}
-
-/// What the controller found of the member: it was asked to do this, and was seen to have done it.
-/// To within the stated error, the truth lies between the two.
-fn within(facts: &[Fact], member: &str, event: &RunEvent, truth: [Mono; 2]) {
-    let error = error_of(facts, member);
-    let all: Vec<_> = of(facts, member).collect();
-    let seen = all.iter().position(|fact| fact.what == What::Run(event.clone()));
-    let seen = seen.unwrap_or_else(|| panic!("no {event:?} of {member}"));
-    let asked = all[..seen].iter().rev().find(|fact| fact.what == What::Run(RunEvent::NotYet));
-    let [asked, seen] = [asked.unwrap(), &all[seen]].map(|fact| Namespaces::truly(HERE, fact.t));
-    println!("{member}: {event:?} in {asked:?} to {seen:?}, truly in {truth:?}, within {error:?}");
-    assert!(
-        seen + error >= truth[0] && asked <= truth[1] + error,
-        "{event:?} of {member}: {asked:?} to {seen:?}, not within {error:?} of {truth:?}"
-    );
-}
 
 /// The gaps of `p1` in the trial, and the longest. One of a leader that a busy host kept from
 /// serving before the fault begins before it.

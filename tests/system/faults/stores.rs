@@ -2,15 +2,12 @@
 //! each, and then all three stores stand still. And a lock of kazoo on a folder of a group.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{Experiment, signal_pid};
+use support::kazoo::Contender;
 use support::mixed::of_p2;
-use support::python::environment;
 use support::stores::{await_led, claims, pid_of};
 use support::three_stores::ThreeStores;
 use support::zookeeper::ZooKeeper;
@@ -18,7 +15,7 @@ use tandem::ids::PartitionId;
 use tandem::observation::{Fact, MemberEvent, What};
 use tandem::time::Mono;
 
-use super::{SOON, Story, experiment};
+use super::{Story, experiment};
 
 /// A lease, or a session, and a moment.
 const LEASE: Duration = Duration::from_millis(3_200);
@@ -57,48 +54,6 @@ fn over_every_store_a_killed_leader_is_replaced_and_none_leads_longer_than_its_l
     let out = story.only("out");
     for group in ["etcd", "zookeeper"] {
         story.is_unled(group, out.in_force + LEASE);
-    }
-}
-
-/// Another client of ZooKeeper, which takes a lock on partition 0, and its lines.
-struct Contender {
-    process: Child,
-    says: Receiver<String>,
-}
-
-impl Contender {
-    fn start(zookeeper: &ZooKeeper) -> Self {
-        let python = environment("kazoo", &["kazoo==2.10.0"]);
-        let mut process = Command::new(python)
-            .arg(format!("{}/tests/measured/zookeeper_contender.py", support::ROOT))
-            .args([&zookeeper.addresses, "/tandem/mixed-zookeeper/p2/0"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let (sender, says) = channel();
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { process, says }
-    }
-
-    /// Waits for its next line, which must be this one.
-    fn says(&self, wanted: &str) {
-        let line = self.says.recv_timeout(SOON);
-        assert_eq!(line.as_deref(), Ok(wanted));
-    }
-}
-
-impl Drop for Contender {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
     }
 }
 
@@ -145,13 +100,13 @@ fn a_lock_of_kazoo_and_the_members_respect_each_other() {
         (1..4).all(led).then_some(())
     });
     let given = Mono::now(); // clock: an instant, before which no member may claim
-    kazoo.process.stdin.take().unwrap().write_all(b"release\n").unwrap();
+    kazoo.release();
     let taken = run.await_facts("a claim on partition 0", |facts| {
         let claims = claims(facts, "p2", PartitionId(0));
         claims.iter().map(|(at, _)| *at).find(|at| *at > leads)
     });
     assert!(given < taken, "no member leads while it holds the lock");
-    assert!(kazoo.process.wait().unwrap().success());
+    kazoo.ends();
     run.signal(Signal::INT);
     let story = Story::read(run.finish());
     assert_eq!(story.run.code(), Some(130), "{}", story.run);

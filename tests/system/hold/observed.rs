@@ -2,7 +2,6 @@
 //! measured, alike by all observers, and no observer matters to a member. What observers count
 //! while it goes on, on a quiet host: `tests/measured/hold/observed.rs`.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use rdkafka::config::ClientConfig;
@@ -11,7 +10,7 @@ use rustix::process::Signal;
 use support::described::stable;
 use support::experiment::{eventually, signal_pid};
 use support::held::SOON;
-use support::observed::{Hold, Stage, gaps, leader, nothing_waits, settles, takeover};
+use support::observed::{Stage, ends_alike, leader, nothing_waits, settles, three};
 use support::up::Up;
 use tandem::ids::{Life, PartitionId};
 use tandem::live_view::Level;
@@ -44,9 +43,7 @@ fn has_written(observer: &Up, member: &str) {
 fn observers_measure_alike_what_members_report_and_matter_to_none_of_them() {
     let stage = Stage::patient();
     let first = stage.observe();
-    let mut holds: BTreeMap<&str, Hold> = [("p1-a", "p1"), ("p1-b", "p1"), ("p2-c", "p2")]
-        .map(|(member, group)| (member, stage.hold(group, &member[3..])))
-        .into();
+    let mut holds = three(&stage);
     settles(&first, holds.len());
     // The group has settled: the member that leads is the one that has the role.
     let leads = eventually("a leader that has the role", SOON, || {
@@ -73,22 +70,7 @@ fn observers_measure_alike_what_members_report_and_matter_to_none_of_them() {
         observer.await_health(Level::Led);
         has_written(observer, other);
     }
-    for hold in holds.values_mut() {
-        assert!(hold.0.try_wait().unwrap().is_none(), "a member ended with an observer");
-    }
-    for observer in [&mut second, &mut third] {
-        observer.signal(Signal::TERM);
-        assert_eq!(observer.ends().code(), Some(0), "{}", observer.said());
-    }
-    let known = [&first, &second, &third].map(|up| {
-        let (died, claimed) = takeover(&up.recording().facts, &leads);
-        assert!(died >= asked, "it died before it was killed");
-        // On a busy host the leader may have stopped to serve before, and its successor is late.
-        let found = gaps(up, "p1");
-        let gap = found.iter().copied().find(|gap| gap.from <= died && gap.until >= claimed);
-        gap.unwrap_or_else(|| panic!("none of {found:?} is from {died:?} to {claimed:?}"))
-    });
-    assert_eq!([known[0]; 2], known[1..], "to the nanosecond");
+    ends_alike(&first, [&mut second, &mut third], &mut holds, (&leads, asked));
     drop(victim);
     nothing_waits(&stage, "p1", &leads[3..]);
 }
