@@ -37,7 +37,7 @@ pub(super) fn leads(port: u16) -> bool {
     get(port, "/v1/roles/r").is_ok_and(|(status, _)| status == 200)
 }
 
-fn health(port: u16, well: bool) {
+pub(super) fn health(port: u16, well: bool) {
     let body = json!({ "well": well }).to_string();
     assert_eq!(ask(port, "PUT /v1/health", "", &body).unwrap().0, 200);
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::alone::Alone;
+use support::described::stable;
 use support::experiment::{eventually, output, tandem};
 use support::held::{SOON, Stage};
 use support::up::Up;
@@ -16,7 +17,7 @@ use tandem::time::Mono;
 use tandem_member::{Builder, Event, JoinError, Member, Misfit, Versions};
 use tempfile::TempDir;
 
-use super::unhealthy::{leads, led_by, refereed};
+use super::unhealthy::{health, leads, led_by, refereed};
 
 /// The next version, which still works with the shipped program.
 const NEXT: Versions =
@@ -72,9 +73,15 @@ fn the_next_version_takes_over_and_gives_back_with_no_gap() {
     let new = builder(&stage.broker.address, "held-p1", "c", NEXT).join().unwrap();
     let role = new.role("r").unwrap();
     let of_new = || new.leads(role);
+    let of = ("held-p1", "held-p1");
+    eventually("both in the group", SOON, || stable(&stage.broker.address, of, 2));
     led_by(|| leads(port), of_new);
     let found = refereed([&|| leads(port), &of_new], |_| {
-        // Once it is in the group, it takes over.
+        health(port, false);
+        led_by(of_new, || leads(port));
+        health(port, true);
+        led_by(|| leads(port), of_new);
+        // It has heard of the other one by now: a member that is alone leaves at once.
         old.signal(Signal::TERM);
         led_by(of_new, || leads(port));
         assert_eq!(old.ends().code(), Some(0), "{}", stage.said("b.err"));
