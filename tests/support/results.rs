@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use tandem::built::Built;
 
@@ -94,8 +95,48 @@ pub fn append(name: &str, folder: &Path, row: &Row, claims: &Claims) {
     }
     let table = Path::new(crate::ROOT).join(TABLE);
     let text = fs::read_to_string(&table).unwrap();
-    fs::write(&table, with_row(&text, &row)).unwrap();
+    fs::write(&table, with_ages(&with_row(&text, &row), commits_since)).unwrap();
     fs::write(done, row).unwrap();
+}
+
+/// What the program is built from.
+const SOURCES: [&str; 5] = ["Cargo.toml", "Cargo.lock", "build.rs", "src", "crates"];
+
+/// The page with the age of each row beside the commit that it was built from: a row is stale once
+/// the program has changed since, in as many commits as `since` says of that commit.
+pub fn with_ages(page: &str, since: impl Fn(&str) -> Option<usize>) -> String {
+    let mut is_dated = false;
+    let aged = page.split_inclusive('\n').map(|line| {
+        let mut cells: Vec<&str> = line.split(" | ").collect();
+        let built = cells.get(2).copied().unwrap_or_default();
+        let is_head = matches!(built, "built from" | "commit");
+        is_dated = line.starts_with('|') && (is_dated || is_head);
+        if !is_dated || is_head || line.starts_with("|-") {
+            return line.to_owned();
+        }
+        let built = built.split(" (stale").next().unwrap_or_default();
+        let commit = built.split([',', ' ']).next().unwrap_or_default();
+        let built = match since(commit) {
+            Some(0) => built.to_owned(),
+            Some(1) => format!("{built} (stale: 1 commit since)"),
+            Some(count) => format!("{built} (stale: {count} commits since)"),
+            None => format!("{built} (stale: of another history)"),
+        };
+        cells[2] = &built;
+        cells.join(" | ")
+    });
+    aged.collect()
+}
+
+/// How many commits have changed the program since this one, if it is one of this history.
+fn commits_since(commit: &str) -> Option<usize> {
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git").args(arguments).current_dir(crate::ROOT).output().ok()?;
+        done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
+    };
+    git(&["merge-base", "--is-ancestor", commit, "HEAD"])?;
+    let since = format!("{commit}..HEAD");
+    git(&[&["rev-list", "--count", &since, "--"], &SOURCES[..]].concat())?.parse().ok()
 }
 
 /// The page with one more row in the table that grows.
