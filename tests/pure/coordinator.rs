@@ -7,13 +7,12 @@
 //! was given last, unless the request says otherwise. Times are milliseconds: `at=` of a clock
 //! that a test sets, and `real=` instead where a clock of the real world needs a margin. What
 //! cannot be seen over a socket is not in a transcript, so that every subject is asked the same:
-//! the core and the embedded broker here, Apache Kafka in `tests/measured/kafka/parity.rs`. An
-//! answer that not all give is marked: `here: …`, `kafka: …`, `kafka-3.9.1: …`.
+//! the core here; the embedded broker in `tests/measured/broker/parity.rs` and Apache Kafka in
+//! `tests/measured/kafka/parity.rs`, in real time. An answer that not all give is marked: `here: …`,
+//! `kafka: …`, `kafka-3.9.1: …`.
 
 use support::coordinator::core::Core;
-use support::coordinator::embedded::Embedded;
 use support::coordinator::parity;
-use support::coordinator::remote::Remote;
 use support::coordinator::transcript;
 
 fn transcripts() -> Vec<std::path::PathBuf> {
@@ -50,16 +49,5 @@ fn the_core_answers_so_even_where_clients_are_late() {
             let difference = transcript::first_difference(&written, &played);
             assert!(difference.is_none(), "{} seed {seed}: {difference:?}", path.display());
         }
-    }
-}
-
-#[test]
-fn the_embedded_broker_answers_as_it_is_written() {
-    let embedded = Embedded::new();
-    // One protocol after the other: too many plays at once are late.
-    for folder in ["coordinator", "consumer"] {
-        parity::assert_parity(&parity::transcripts(folder), |name, groups| {
-            Remote::new(embedded.start(groups), &["here"], name)
-        });
     }
 }

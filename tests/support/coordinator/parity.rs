@@ -28,7 +28,7 @@ struct Played {
 }
 
 /// Every transcript is answered by the broker that `make` knows as it is written. Each is played
-/// once, and all once more if the host kept a thread from running for half of the time that the
+/// once. It is unknown if the host kept a thread from running for half of the time that the
 /// transcripts leave a late client: then a request or its answer may have been later than that.
 pub fn assert_parity(paths: &[PathBuf], make: impl Fn(&str, CoordinatorSettings) -> Remote + Sync) {
     let disturbed = |played: &Played| played.stalled >= Duration::from_millis(LATE_MS_MAX / 2);
