@@ -13,6 +13,7 @@ use support::experiment::{eventually, signal_pid};
 use support::hosts::OnHost;
 use support::measured::turn;
 use support::memory;
+use support::memory::Folder;
 use support::namespaces::Namespaces;
 use support::observed::Hold;
 use support::up::Up;
@@ -22,7 +23,6 @@ use tandem::live_view::{Level, Picture};
 use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Interval, IntervalSet, Timeline};
-use tempfile::TempDir;
 
 const SOON: Duration = Duration::from_secs(60);
 /// How far the last tick before a stop may be away from it.
@@ -46,7 +46,7 @@ struct Stage {
     observer: Option<Up>,
     holds: BTreeMap<String, Hold>,
     _brokers: Vec<OnHost>,
-    folder: TempDir,
+    folder: Folder,
     hosts: Namespaces,
 }
 

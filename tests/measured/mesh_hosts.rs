@@ -24,7 +24,7 @@ const SLACK: Duration = Duration::from_millis(50);
 
 struct Group {
     members: Vec<OnHost>,
-    folder: tempfile::TempDir,
+    folder: support::memory::Folder,
 }
 
 fn facts(file: &Path) -> Vec<Fact> {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use tempfile::TempDir;
+use crate::memory::Folder;
 
 use crate::experiment::output;
 use crate::kafka::free_ports;
@@ -13,7 +13,7 @@ use crate::memory;
 /// The servers of a store. They end with this value.
 pub struct Deployed {
     store: &'static str,
-    folder: TempDir,
+    folder: Folder,
     /// Their addresses, as the script prints them.
     pub addresses: String,
 }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
+use crate::memory::Folder;
 use rustix::process::{Pid, Signal, kill_process};
 use tandem::journal::{self, Recording};
 use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::Timeline;
 use tandem::verdict::{Report, undisturbed};
-use tempfile::TempDir;
 
 use super::waiting::{self, LOOK};
 
@@ -91,7 +91,7 @@ pub fn claimless(name: &str) -> String {
 /// A run that is about to be started.
 pub struct Experiment {
     /// Everything of this run is in here.
-    pub folder: TempDir,
+    pub folder: Folder,
     args: Vec<String>,
     program: Option<Command>,
     before: Option<&'static str>,
@@ -217,7 +217,7 @@ impl Experiment {
 /// A run that is under way. Dropped, it is killed; its guard does the rest.
 pub struct Running {
     child: Child,
-    folder: TempDir,
+    folder: Folder,
     out: PathBuf,
 }
 
@@ -280,7 +280,7 @@ impl Running {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         let (stdout, stderr) = (read("stdout"), read("stderr"));
-        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        let folder = std::mem::replace(&mut self.folder, crate::memory::folder());
         Finished { status, stdout, stderr, out: self.out.clone(), folder }
     }
 }
@@ -304,7 +304,7 @@ pub struct Finished {
     pub stdout: String,
     pub stderr: String,
     pub out: PathBuf,
-    pub folder: TempDir,
+    pub folder: Folder,
 }
 
 impl Finished {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use crate::memory::Folder;
 use rustix::process::Signal;
 use tandem::guard::Identity;
 use tandem::ids::PartitionId;
 use tandem::time::Mono;
-use tempfile::TempDir;
 
 use super::alone::Alone;
 use super::described::stable;
@@ -26,7 +26,7 @@ pub const PATIENT: &str = "mode: exclusive, session: 30s, heartbeat: 300ms, hold
 /// A broker, a topology of one group on it, and a folder for what the commands write.
 pub struct Stage {
     pub broker: Alone,
-    folder: TempDir,
+    folder: Folder,
     /// Whether `tandem hold` may make cgroups.
     has_cgroups: bool,
     /// From SIGTERM to SIGKILL, if not as usual.

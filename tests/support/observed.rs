@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use crate::memory::Folder;
 use rustix::process::Signal;
 use tandem::guard::Identity;
 use tandem::ids::{Life, RoleIndex};
@@ -12,7 +13,6 @@ use tandem::live_view::{Counts, Level, Picture};
 use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
 use tandem::timeline::{Interval, TimelineBuilder};
-use tempfile::TempDir;
 
 use super::alone::Alone;
 use super::experiment::{eventually, tandem};
@@ -23,7 +23,7 @@ use super::up::Up;
 /// Two brokers that stand alone, and a group on each. The session is long enough for a busy host.
 pub struct Stage {
     pub brokers: Vec<Alone>,
-    folder: TempDir,
+    folder: Folder,
 }
 
 /// `tandem hold`, killed with this value. Its witness then ends by itself.

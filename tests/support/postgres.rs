@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use crate::memory::Folder;
 use rustix::process::Signal;
-use tempfile::TempDir;
 
 use super::experiment::{eventually, signal_pid};
 
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The server, which ends with this value.
 pub struct Postgres {
     server: Child,
-    folder: TempDir,
+    folder: Folder,
 }
 
 /// A program of PostgreSQL, as its own user where this one is root: it refuses root.

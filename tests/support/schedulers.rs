@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::memory::Folder;
 use rustix::process::Signal;
 use tandem::edge::{Direction, Effect};
 use tandem::time::{Mono, Wall};
-use tempfile::TempDir;
 
 use super::alone::Alone;
 use super::edge::process::{Edges, rule};
@@ -62,7 +62,7 @@ type Said = Arc<Mutex<Vec<(Mono, String, String)>>>;
 pub struct Schedulers {
     broker: Alone,
     edges: Edges,
-    folder: TempDir,
+    folder: Folder,
     store: Store,
     is_fenced: bool,
     work: String,

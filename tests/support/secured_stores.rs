@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use tempfile::TempDir;
+use crate::memory::Folder;
 
 use crate::experiment::eventually;
 use crate::kafka::free_ports;
@@ -16,7 +16,7 @@ const SOON: Duration = Duration::from_secs(60);
 
 /// An etcd, a ZooKeeper and a NATS. They end with this value.
 pub struct SecuredStores {
-    folder: TempDir,
+    folder: Folder,
     servers: Vec<Child>,
     etcd: String,
     zookeeper: String,

@@ -7,11 +7,11 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tempfile::TempDir;
+use crate::memory::Folder;
 
 /// Clusters that end with this value.
 pub struct Clusters {
-    pub folder: TempDir,
+    pub folder: Folder,
     /// Where each cluster is.
     pub bootstraps: Vec<String>,
     pub(super) version: &'static str,
@@ -108,7 +108,7 @@ impl Drop for Share {
     }
 }
 
-fn script(name: &str, folder: &TempDir) -> Command {
+fn script(name: &str, folder: &Folder) -> Command {
     let path = Path::new(crate::ROOT).join("deploy/kafka").join(name);
     let mut command = Command::new(path);
     command.arg("--state").arg(folder.path().join("records/tandem/kafka"));

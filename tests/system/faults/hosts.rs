@@ -13,6 +13,7 @@ use rustix::process::Signal;
 use support::experiment::{eventually, signal_pid};
 use support::hosts::OnHost;
 use support::memory;
+use support::memory::Folder;
 use support::namespaces::Namespaces;
 use support::observed::Hold;
 use support::up::Up;
@@ -21,7 +22,6 @@ use tandem::journal::Recording;
 use tandem::live_view::Level;
 use tandem::observation::{Fact, MemberEvent, RunEvent, What};
 use tandem::time::Mono;
-use tempfile::TempDir;
 
 use super::SOON;
 
@@ -35,7 +35,7 @@ struct Stage {
     observer: Up,
     holds: BTreeMap<String, Hold>,
     _broker: OnHost,
-    folder: TempDir,
+    folder: Folder,
     hosts: Namespaces,
 }
 
@@ -44,11 +44,11 @@ fn host_of(member: &str) -> usize {
 }
 
 /// Hosts have no files in common.
-fn state(folder: &TempDir, host: usize) -> PathBuf {
+fn state(folder: &Folder, host: usize) -> PathBuf {
     folder.path().join(format!("state-{host}"))
 }
 
-fn tandem_on(hosts: &Namespaces, folder: &TempDir, host: usize) -> Command {
+fn tandem_on(hosts: &Namespaces, folder: &Folder, host: usize) -> Command {
     let mut command = hosts.on(host, support::program());
     command.env("XDG_STATE_HOME", state(folder, host)).env("RUST_LOG", "warn");
     command
