@@ -100,11 +100,14 @@ impl Line {
     /// pulse is stale, because then nothing would be healed.
     pub(super) fn renew(&self) {
         while !self.stop.load(Ordering::Relaxed) && self.loss().is_none() {
-            if self.is_fresh() {
+            let fresh = self.is_fresh();
+            if fresh {
                 // The next caller gets the error.
                 self.ask("renew").ok();
             }
-            std::thread::park_timeout(RENEW);
+            // After a moment in which the process did not run, the pulse is stale until the healing
+            // task beats.
+            std::thread::park_timeout(if fresh { RENEW } else { LOOK });
         }
     }
 

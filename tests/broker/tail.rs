@@ -29,7 +29,8 @@ fn the_past_of_a_topic_ends_although_it_is_written_to_all_the_time() {
         numbers.map(&write).try_for_each(|wrote| wrote)
     });
 
-    let mut tail = Tail::open(&cluster, &topic, TailFrom::Beginning).unwrap().unwrap();
+    let open = || Tail::open(&cluster, &topic, TailFrom::Beginning).ok();
+    let mut tail = eventually("a tail", SOON, open).unwrap();
     // How often the end is said, and how many records there are before that, and after.
     let (mut ends, mut read) = (0, [0; 2]);
     let mut look = |wanted: fn(usize, [usize; 2]) -> bool| {
@@ -54,7 +55,9 @@ fn the_past_of_a_topic_ends_although_it_is_written_to_all_the_time() {
     // Nothing was there before the end of a topic, and nothing in an empty one.
     broker.create("empty", 1);
     for (topic, from) in [("busy", TailFrom::End), ("empty", TailFrom::Beginning)] {
-        let mut tail = Tail::open(&cluster, &topic.parse().unwrap(), from).unwrap().unwrap();
+        let topic = topic.parse().unwrap();
+        let open = || Tail::open(&cluster, &topic, from).ok();
+        let mut tail = eventually("a tail", SOON, open).unwrap();
         let first = tail.next(Duration::ZERO).unwrap();
         assert!(matches!(first, Tailed::Caught), "{topic}: {first:?}");
     }

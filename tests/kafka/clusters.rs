@@ -31,7 +31,8 @@ objective: {leaders_per_group: 0}
 /// One group of each protocol, and of each mode. No stall of the host ends such a session, and the
 /// dead are back only after others had the time to take over.
 const BOTH: &str = "--set groups.p2.protocol=consumer --set groups.p2.mode=exclusive \
-                    --set defaults.session=6s --set defaults.heartbeat=500ms";
+                    --set defaults.session=6s --set defaults.heartbeat=500ms \
+                    --set defaults.restart.after=40s";
 
 #[test]
 fn others_lead_in_later_terms_after_leaders_on_two_clusters_were_killed() {

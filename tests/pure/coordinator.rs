@@ -8,8 +8,8 @@
 //! that a test sets, and `real=` instead where a clock of the real world needs a margin. What
 //! cannot be seen over a socket is not in a transcript, so that every subject is asked the same:
 //! the core here; the embedded broker in `tests/measured/broker/parity.rs` and Apache Kafka in
-//! `tests/measured/kafka/parity.rs`, in real time. An answer that not all give is marked: `here: …`,
-//! `kafka: …`, `kafka-3.9.1: …`.
+//! `tests/measured/kafka/parity.rs`, in real time. An answer that not all give is marked:
+//! `here: …`, `kafka: …`, `kafka-3.9.1: …`.
 
 use support::coordinator::core::Core;
 use support::coordinator::parity;

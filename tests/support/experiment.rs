@@ -85,7 +85,7 @@ pub fn claimless(name: &str) -> String {
     });
     let kept = kept.collect::<Vec<_>>().join("\n");
     assert!(kept.contains("\nmethod:\n") && kept.len() < shipped.len(), "{shipped}");
-    format!("{kept}\nobjective: {{leaders_per_group: 0}}\n")
+    format!("{kept}\nrecover: {{within: 5m}}\nobjective: {{leaders_per_group: 0}}\n")
 }
 
 /// A run that is about to be started.

@@ -248,7 +248,8 @@ impl Family {
 /// breaks no claim.
 pub fn claimless(step: &str) -> Experiment {
     let text = format!(
-        "version: 1\nname: claimless\ntrials: 4\nobjective: {{leaders_per_group: 0}}\n\
+        "version: 1\nname: claimless\ntrials: 4\nrecover: {{within: 2m}}\n\
+         objective: {{leaders_per_group: 0}}\n\
          method:\n  - {{id: only, {step}}}\n"
     );
     Experiment::of("claimless.yaml", &text)

@@ -59,8 +59,8 @@ def main(port, role, referee, name, overstay):
         link.sendall(f"begin {name} {fence} {until * 1e9:.0f}\n".encode())
         if not answers.readline():
             return
-        if now() >= until - LAST:
-            # The promise is over before any work.
+        if now() >= until + float(overstay) - LAST:
+            # It is over before any work.
             link.sendall(b"none\n")
             continue
         while (left := until + float(overstay) - LAST - now()) > 0:

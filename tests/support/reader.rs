@@ -50,7 +50,7 @@ impl Reader {
             direct: Some(PartitionId(0)),
         };
         let consumer = Consumer::apart(&cluster, &settings).unwrap();
-        let producer = Producer::new(&cluster, "p1-1", (&topic, WIDTH), second).unwrap();
+        let producer = Producer::new(&cluster, "p1-1", (&topic, WIDTH), 60 * second).unwrap();
         let mut reader = Self { consumer, producer, life, broker };
         reader.hold(&[]);
         // It reads from the end, which it has to find first.

@@ -285,7 +285,9 @@ impl Schedulers {
     pub fn join(&mut self) -> String {
         let before = self.works();
         let name = self.begin();
-        self.until_run("work after a join", |run| run.fence > before.fence);
+        self.until_run("work of the one that joins", |run| {
+            run.fence > before.fence && run.name == name
+        });
         name
     }
 

@@ -113,7 +113,8 @@ impl Stage {
     /// members breaks no claim.
     pub fn experiment(&self, steps: &[&str]) -> Experiment {
         let text = format!(
-            "version: 1\nname: disturbed\nobjective: {{leaders_per_group: 0}}\nmethod:\n  - {}\n",
+            "version: 1\nname: disturbed\nrecover: {{within: 2m}}\n\
+             objective: {{leaders_per_group: 0}}\nmethod:\n  - {}\n",
             steps.join("\n  - ")
         );
         let order = Experiment::of("disturbed.yaml", &text).in_state(self.state());

@@ -28,6 +28,7 @@ fn other_elections_keep_their_promises_while_roles_and_members_come_and_go() {
     assert_eq!(processes(&up), before, "no process is touched for roles");
     change(30, 3);
     // A member that has come is linked as the others are.
+    stands(&up, "the lead of the one that has come", |picture| seat(picture, "p2-3").leads > 0);
     signal_pid(process(&up, "p2-3"), Signal::KILL);
     follower.await_event("a stand-in of the dead", |event| match &event.what {
         Happening::StandsIn { of, .. } => (of.member.as_str() == "p2-3").then_some(()),

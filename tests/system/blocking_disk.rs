@@ -17,7 +17,7 @@ use tandem::verdict::{Report, Verdict};
 
 const SOON: Duration = Duration::from_secs(60);
 /// The disk blocks before it is over, on any host.
-const PAUSED: Duration = Duration::from_secs(6);
+const PAUSED: Duration = Duration::from_secs(20);
 
 /// A member is paused for so long. Its folder is on the disk.
 fn pause(disk: &BlockingDisk, lasts: &str) -> Experiment {
@@ -52,7 +52,7 @@ fn is_heal(what: &What) -> bool {
 #[test]
 fn a_pause_is_healed_while_the_disk_blocks_and_waiting_facts_are_written() {
     let disk = BlockingDisk::new();
-    let run = pause(&disk, "6s").start();
+    let run = pause(&disk, "20s").start();
     let pid = paused(&run);
     disk.block();
     assert!(is_stopped(pid), "the disk blocks in the middle of it");

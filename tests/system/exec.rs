@@ -21,8 +21,8 @@ const SOON: Duration = Duration::from_secs(60);
 /// An experiment with this step, which may run commands.
 fn experiment(step: &str) -> Experiment {
     let text = format!(
-        "version: 1\nname: own\nobjective: {{leaders_per_group: 0}}\nmethod:\n  - {{id: x, at: \
-         500ms, fault: exec, {step}}}\n"
+        "version: 1\nname: own\nrecover: {{within: 2m}}\nobjective: {{leaders_per_group: 0}}\n\
+         method:\n  - {{id: x, at: 500ms, fault: exec, {step}}}\n"
     );
     Experiment::of("own.yaml", &text).with(BRISK)
 }
@@ -101,11 +101,11 @@ fn one_that_fails_fails_the_fault_and_is_undone_all_the_same() {
 
 #[test]
 fn one_that_takes_too_long_is_ended_and_undone() {
-    let step = "for: 1s, timeout: 500ms, command: [sleep, '600'], undo: ['true']";
+    let step = "for: 1s, timeout: 5s, command: [sleep, '600'], undo: ['true']";
     let run = experiment(step).with("--allow-exec").finish();
     assert_ne!(run.code(), Some(0), "{run}");
     let reasons = run.report().reasons;
-    let late = "`sleep 600` did not end within 500ms, and was killed";
+    let late = "`sleep 600` did not end within 5s, and was killed";
     assert!(reasons.iter().any(|why| why.contains(late)), "{run}");
 }
 

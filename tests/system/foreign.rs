@@ -66,7 +66,8 @@ fn on(broker: &Alone, order: Experiment, foreign: &str) -> Experiment {
 /// A trial that ends when this file is there.
 fn until(ends: &Path) -> Experiment {
     let text = format!(
-        "version: 1\nname: until\nassert: [group.gap.count == 0]\nmethod:\n  - {{id: x, fault: \
+        "version: 1\nname: until\nrecover: {{within: 2m}}\n\
+         assert: [group.gap.count == 0]\nmethod:\n  - {{id: x, fault: \
          exec, for: 100ms, timeout: 5m, command: [sh, -c, 'until [ -e {} ]; do sleep 0.05; \
          done'], undo: ['true']}}\n",
         ends.display()
@@ -101,7 +102,12 @@ fn what_a_contender_leads_is_unknown_and_never_a_gap() {
     contender.ends();
     run.await_facts("the lead of the other partition", |facts| {
         let claims = |fact: &Fact| matches!(fact.what, What::Member(MemberEvent::Claimed { .. }));
-        let since = holds(2, facts)?;
+        holds(2, facts)?;
+        let both = |fact: &Fact| {
+            matches!(&fact.what, What::Member(MemberEvent::Assigned { partitions, .. })
+                if partitions.len() == 2)
+        };
+        let since = facts.iter().position(both)?;
         facts[since..].iter().any(claims).then_some(())
     });
     fs::write(&ends, "").unwrap();

@@ -169,9 +169,11 @@ fn the_remains_of_a_killed_run_are_healed_by_the_next_run() {
     assert!(stage.ledgers().is_empty());
 }
 
-const IDLE: &str = "version: 1\nname: idle\nobjective: {leaders_per_group: 0}\n\
+const IDLE: &str = "version: 1\nname: idle\nrecover: {within: 2m}\n\
+                    objective: {leaders_per_group: 0}\n\
                     method: [{fault: noop, for: 5m}]\n";
-const SHORT: &str = "version: 1\nname: short\nobjective: {leaders_per_group: 0}\n\
+const SHORT: &str = "version: 1\nname: short\nrecover: {within: 2m}\n\
+                     objective: {leaders_per_group: 0}\n\
                      method: [{fault: noop, for: 100ms}]\n";
 
 #[test]

@@ -151,8 +151,13 @@ fn a_state_folder_that_cannot_be_written_is_found() {
 #[test]
 fn a_member_that_leaves_in_order_does_not_die() {
     let mut up = Up::start("-f topologies/solo.yaml");
-    let picture = up.await_health(Level::Led);
-    let pid = picture.groups.values().next().unwrap().members.values().next().unwrap().pid.unwrap();
+    up.await_health(Level::Led);
+    // One that leads reads signals by now.
+    let pid = eventually("a member that leads", SOON, || {
+        let picture = up.status().1?;
+        let members = picture.groups.values().flat_map(|group| group.members.values());
+        members.filter(|member| member.leads > 0).find_map(|member| member.pid)
+    });
     let mut follower = up.follow();
     // A member that is asked to leave does, and ends with status 0.
     support::experiment::signal_pid(pid, Signal::TERM);

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use support::experiment::{eventually, output, signal_pid, tandem, tandem_at};
 use support::hung::Held;
 use support::leftovers::see;
@@ -241,8 +241,10 @@ fn the_next_up_starts_anew_where_all_three_died() {
     assert!(pids(&picture).values().all(|pid| !members.values().any(|before| before == pid)));
     // As an init system does that ends all processes of a unit, while `up` asks its supervisor.
     next.signal(Signal::HUP);
+    let supervisor = i32::try_from(picture.run.supervisor.unwrap()).unwrap();
     for _ in 0..3 {
-        signal_pid(picture.run.supervisor.unwrap(), Signal::TERM);
+        // It may have ended already.
+        kill_process(Pid::from_raw(supervisor).unwrap(), Signal::TERM).ok();
     }
     assert_eq!(next.ends().code(), Some(0), "{}", next.said());
     nothing_is_left(first.state());
@@ -284,7 +286,7 @@ fn of_two_ups_that_find_a_supervisor_at_once_one_watches_it() {
 
 #[test]
 fn an_up_that_was_stopped_for_long_reads_on() {
-    let reads = [("TANDEM_TEST_SUPERVISOR_READS", "200")];
+    let reads = [("TANDEM_TEST_SUPERVISOR_READS", "5000")];
     let mut up = Up::start_with("-f topologies/trio.yaml", &reads);
     let before = pids(&up.await_health(Level::Led));
     let (victim, pid) = lone_leader(&up, &"p1".parse().unwrap());

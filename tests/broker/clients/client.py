@@ -40,7 +40,7 @@ for made in admin.create_topics([NewTopic("ledger", 4, 1)]).values():
 
 def width():
     """Of several brokers, not all know of it at once."""
-    ledger = admin.list_topics(timeout=10).topics.get("ledger")
+    ledger = admin.list_topics(timeout=120).topics.get("ledger")
     return len(ledger.partitions) if ledger else 0
 
 
@@ -56,7 +56,7 @@ for number in range(40):
         partition=number % 4,
         on_delivery=lambda error, message: delivered.append((error, message.offset())),
     )
-assert producer.flush(30) == 0
+assert producer.flush(120) == 0
 assert len(delivered) == 40 and all(error is None for error, _ in delivered), delivered
 
 members = [consumer(), consumer()]
@@ -98,7 +98,7 @@ assert "snakes" in [group.group_id for group in listed.valid] and not listed.err
 
 members.pop().close()
 eventually("everything", lambda: shares(4))
-positions = members[0].committed([TopicPartition("ledger", p) for p in range(4)], timeout=10)
+positions = members[0].committed([TopicPartition("ledger", p) for p in range(4)], timeout=120)
 assert [position.offset for position in positions] == [10] * 4, positions
 members.pop().close()
 

@@ -81,9 +81,9 @@ fn the_console_tools_create_produce_consume_and_delete(broker: &Broker) {
         .sum();
     assert_eq!(lag, 0);
     let reset = ["--group", "readers", "--topic", "ledger", "--reset-offsets", "--to-earliest"];
-    groups(&[&reset[..], &["--execute"]].concat());
-    groups(&["--delete", "--group", "readers"]);
-    assert_eq!(groups(&["--list"]).trim(), "");
+    groups(&[&reset[..], &["--execute"], &PATIENT].concat());
+    groups(&[&["--delete", "--group", "readers"][..], &PATIENT].concat());
+    assert_eq!(groups(&[&["--list"][..], &PATIENT].concat()).trim(), "");
     topics(&["--delete", "--topic", "ledger"]);
     assert_eq!(topics(&["--list"]).trim(), "");
 }

@@ -12,7 +12,7 @@ fn kcat(broker: &Broker, arguments: &[&str]) -> Command {
 
 fn kcat_with(broker: &Broker, session: &str, arguments: &[&str]) -> Command {
     let mut kcat = command("kcat");
-    kcat.args(["-b", &broker.address, "-X", session]).args(arguments);
+    kcat.args(["-b", &broker.address, "-X", session, "-m", "60"]).args(arguments);
     kcat
 }
 

@@ -13,7 +13,7 @@ const TOPIC: &str = "kcats";
 pub(crate) fn works(bootstrap: &str, doors: &Doors) {
     let kcat = |arguments: &[&str]| -> Command {
         let mut kcat = command("kcat");
-        kcat.args(["-b", bootstrap, "-X", "client.id=kcat"]).args(arguments);
+        kcat.args(["-b", bootstrap, "-X", "client.id=kcat", "-m", "60"]).args(arguments);
         kcat
     };
     traffic::create(bootstrap, TOPIC);

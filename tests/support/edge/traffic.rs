@@ -103,7 +103,7 @@ pub fn rdkafka(bootstrap: &str, topic: &str, until: &impl Fn() -> bool) -> Tally
         producer.send(record).map_err(|(error, _)| error).unwrap();
     };
     let receive = |wait| {
-        let message = consumer.poll(wait)?.unwrap();
+        let message = consumer.poll(wait)?.ok()?;
         let text = String::from_utf8(message.payload().unwrap().to_vec()).unwrap();
         Some((message.partition() as u32, text))
     };

@@ -37,7 +37,7 @@ pub(super) fn leads(port: u16) -> bool {
     get(port, "/v1/roles/r").is_ok_and(|(status, _)| status == 200)
 }
 
-pub(super) fn health(port: u16, well: bool) {
+fn health(port: u16, well: bool) {
     let body = json!({ "well": well }).to_string();
     assert_eq!(ask(port, "PUT /v1/health", "", &body).unwrap().0, 200);
 }
@@ -160,12 +160,14 @@ fn a_sidecar_that_is_unhealthy_hands_over_with_no_gap_and_takes_its_role_back() 
     // Round robin gives the first partition to the first member, by name.
     led_by(|| leads(one), || leads(two));
     let began = Mono::now();
-    let found = refereed([&|| leads(one), &|| leads(two)], |_| {
+    let found = refereed([&|| leads(one), &|| leads(two)], |looks| {
         for _ in 0..ROUNDS {
             health(one, false);
             led_by(|| leads(two), || leads(one));
+            looks.pass();
             health(one, true);
             led_by(|| leads(one), || leads(two));
+            looks.pass();
         }
     });
     let window = Interval::new(began, Mono::now());
@@ -196,12 +198,14 @@ fn members_of_the_library_and_sidecars_take_each_others_place_with_no_gap() {
     let role = member.role("r").unwrap();
     led_by(|| member.leads(role), || leads(port));
     let own = || member.leads(role);
-    let found = refereed([&own, &|| leads(port)], |_| {
+    let found = refereed([&own, &|| leads(port)], |looks| {
         for _ in 0..ROUNDS {
             member.health(false);
             led_by(|| leads(port), own);
+            looks.pass();
             member.health(true);
             led_by(own, || leads(port));
+            looks.pass();
         }
     });
     assert!(found.is_empty(), "neither led: {found:?}");
