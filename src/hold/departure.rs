@@ -79,9 +79,8 @@ impl Departure {
         std::thread::sleep(self.promised.get());
         let Self { life, bootstrap, access, topic, width, group, member_id, .. } = self;
         let cluster = Cluster { bootstrap, access };
-        // No login lasts longer than the session, which is that of nobody here.
-        let session = WITHIN;
-        let config = Config { session, ..Config::new(life, cluster, topic, width, group) };
+        // An attempt lasts no longer than a session: not the usual one, which is shorter.
+        let config = Config { session: WITHIN, ..Config::new(life, cluster, topic, width, group) };
         match leave_for(&config, &member_id, WITHIN) {
             Ok(()) => {
                 tracing::debug!(life = %config.life, "The keeper left the group for the dead.");

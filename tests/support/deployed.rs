@@ -4,11 +4,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::memory::Folder;
-
 use crate::experiment::output;
 use crate::kafka::free_ports;
-use crate::memory;
+use crate::memory::{self, Folder};
 
 /// The servers of a store. They end with this value.
 pub struct Deployed {

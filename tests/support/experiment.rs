@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
-use crate::memory::Folder;
 use rustix::process::{Pid, Signal, kill_process};
 use tandem::journal::{self, Recording};
 use tandem::observation::{Fact, RunEvent, What};
@@ -15,6 +14,7 @@ use tandem::time::Mono;
 use tandem::timeline::Timeline;
 use tandem::verdict::{Report, undisturbed};
 
+use super::memory::{self, Folder};
 use super::waiting::{self, LOOK};
 
 /// Nothing here takes longer, however loaded the machine.
@@ -104,7 +104,7 @@ impl Experiment {
     /// `tandem chaos run FILE`.
     pub fn new(file: &str) -> Self {
         let args = ["chaos", "run", file].map(str::to_owned).to_vec();
-        let folder = crate::memory::folder();
+        let folder = memory::folder();
         let (state, out) = (folder.path().join("state"), folder.path().join("out"));
         let variables = Vec::new();
         Self { folder, args, program: None, before: None, variables, state, out }
@@ -280,7 +280,7 @@ impl Running {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         let (stdout, stderr) = (read("stdout"), read("stderr"));
-        let folder = std::mem::replace(&mut self.folder, crate::memory::folder());
+        let folder = std::mem::replace(&mut self.folder, memory::folder());
         Finished { status, stdout, stderr, out: self.out.clone(), folder }
     }
 }

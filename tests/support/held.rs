@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::memory::Folder;
 use rustix::process::Signal;
 use tandem::guard::Identity;
 use tandem::ids::PartitionId;
@@ -15,7 +14,7 @@ use tandem::time::Mono;
 use super::alone::Alone;
 use super::described::stable;
 use super::experiment::{eventually, signal_pid};
-use super::memory;
+use super::memory::{self, Folder};
 
 /// Nothing here takes longer, however loaded the machine.
 pub const SOON: Duration = Duration::from_secs(60);

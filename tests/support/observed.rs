@@ -5,7 +5,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use crate::memory::Folder;
 use rustix::process::Signal;
 use tandem::guard::Identity;
 use tandem::ids::{Life, RoleIndex};
@@ -17,7 +16,7 @@ use tandem::timeline::{Interval, TimelineBuilder};
 use super::alone::Alone;
 use super::experiment::{eventually, tandem};
 use super::held::SOON;
-use super::memory;
+use super::memory::{self, Folder};
 use super::up::Up;
 
 /// Two brokers that stand alone, and a group on each. The session is long enough for a busy host.

@@ -4,10 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::memory::Folder;
 use rustix::process::Signal;
 
 use super::experiment::{eventually, signal_pid};
+use super::memory::{self, Folder};
 
 /// It starts in a second; an initialised folder takes three.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,7 +45,7 @@ impl Postgres {
 
     /// Starts one.
     pub fn empty() -> Self {
-        let folder = crate::memory::folder();
+        let folder = memory::folder();
         // Its user must reach it.
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let data = folder.path().join("data");

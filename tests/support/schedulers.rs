@@ -11,7 +11,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::memory::Folder;
 use rustix::process::Signal;
 use tandem::edge::{Direction, Effect};
 use tandem::time::{Mono, Wall};
@@ -20,6 +19,7 @@ use super::alone::Alone;
 use super::edge::process::{Edges, rule};
 use super::experiment::{eventually, signal_pid};
 use super::feed::Blow;
+use super::memory::{self, Folder};
 use super::postgres::Postgres;
 
 /// Nothing here takes longer, however loaded the machine.
@@ -136,7 +136,7 @@ impl Schedulers {
     /// `count` of them, whose work is this command.
     pub fn start(kept: Kept, is_fenced: bool, work: &str, count: usize) -> Self {
         // SQLite waits for its disk, and a job is due each 100 ms.
-        let (broker, folder) = (Alone::start(), crate::memory::folder());
+        let (broker, folder) = (Alone::start(), memory::folder());
         let store = match kept {
             Kept::Postgres => {
                 let server = Postgres::empty();

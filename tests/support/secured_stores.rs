@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::memory::Folder;
-
 use crate::experiment::eventually;
 use crate::kafka::free_ports;
+use crate::memory::{self, Folder};
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -32,7 +31,7 @@ pub enum Client {
 
 impl SecuredStores {
     pub fn up() -> Self {
-        let folder = crate::memory::folder();
+        let folder = memory::folder();
         certificates(folder.path());
         let first = free_ports(1);
         let at = |number: usize| format!("127.0.0.1:{}", first + number);

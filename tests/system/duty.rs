@@ -109,26 +109,30 @@ fn a_program_that_crashes_is_started_again_and_what_it_left_is_ended_before() {
     assert!(gaps >= 1, "{gaps} gaps\n{run}");
 }
 
-/// Trials in which this happens to the leader of an exclusive role, whose program does this, until
-/// a program has begun where another one was. Two never run: nothing of a program outlives its
-/// claim. (One that is paused outlives it: for that there is the fence.) Returns the logs.
+/// One trial in which this happens to the leader of an exclusive role, whose program does this and
+/// has begun. The role moves, a program begins there, and two never run: nothing of a program
+/// outlives its claim. (One that is paused outlives it: for that there is the fence.) Returns the
+/// logs.
 fn moves(fault: &str, text: &str) -> String {
+    let order = Experiment::of("moves.yaml", "").with("--allow-exec");
+    let begun = order.folder.path().join("r.begun").display().to_string();
+    let [one, two] = [1, 2].map(|count| {
+        format!(
+            "fault: exec, for: 100ms, timeout: 2m, undo: ['true'], command: [sh, -c, 'until [ \
+             $(cat {begun} | wc -l) -ge {count} ]; do sleep 0.05; done']"
+        )
+    });
     let method = format!(
         "version: 1\nname: moves\nsteady_state: {{settled: 300ms}}\nrecover: {{within: 2m}}\n\
-         method: [{{id: m, at: 300ms, fault: {fault}, target: {{leader_of: r, group: p1}}}}]\n\
-         objective: {{leaders_per_group: 0}}\n"
+         objective: {{leaders_per_group: 0}}\nmethod:\n  - {{id: one, {one}}}\n  - {{id: m, \
+         after: one, fault: {fault}, target: {{leader_of: r, group: p1}}}}\n  \
+         - {{id: two, after: m, {two}}}\n"
     );
-    let order = Experiment::of("moves.yaml", &method).with("--trials 30");
-    let order = with_program(order, "r", EXCLUSIVE, "", ("duty.sh", text));
-    let begun = order.folder.path().join("r.begun");
-    let run = order.start();
-    // On a busy host a program may be ended before its first line.
-    let starts = || fs::read_to_string(&begun).unwrap_or_default().lines().count();
-    eventually("a program where another one was", SOON, || (starts() >= 2).then_some(()));
-    run.signal(Signal::INT);
-    let run = run.finish();
-    assert_eq!(run.code(), Some(130), "{run}");
+    order.write("moves.yaml", &method);
+    let run = with_program(order, "r", EXCLUSIVE, "", ("duty.sh", text)).finish();
+    run.sound();
     assert_eq!(said(&run, "two"), "", "two ran at a time\n{run}");
+    assert!(said(&run, "r.begun").lines().count() >= 2, "it moves with the role\n{run}");
     log(&run, "p1-1") + &log(&run, "p1-2")
 }
 

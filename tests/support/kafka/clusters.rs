@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::memory::Folder;
+use crate::memory::{self, Folder};
 
 /// Clusters that end with this value.
 pub struct Clusters {
@@ -20,7 +20,7 @@ pub struct Clusters {
 impl Clusters {
     /// Starts them; `options` go to `up`.
     pub fn up(clusters: usize, options: &[&str]) -> Self {
-        let folder = crate::memory::folder();
+        let folder = memory::folder();
         let (base, version) = (free_ports(clusters).to_string(), "4.3.0");
         let mut up = script("up", &folder);
         up.arg(clusters.to_string()).args(["--base-port", &base, "--version", version]);
