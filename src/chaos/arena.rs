@@ -106,6 +106,18 @@ pub enum FaultError {
     /// The fault's own implementation failed.
     #[error("{0}")]
     Failed(String),
+    /// A process did not end in time, or its end was not seen.
+    #[error("{life} was not {state} within {within:?}: {condition}")]
+    Outlived {
+        /// The victim.
+        life: Life,
+        /// The expected state.
+        state: &'static str,
+        /// How long the fault waited for it.
+        within: Duration,
+        /// What the kernel says of its process.
+        condition: String,
+    },
     /// The effect of the fault was not observed in time.
     #[error("{life} was not {state} within {within:?}")]
     Late {

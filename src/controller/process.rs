@@ -1,5 +1,6 @@
 //! One child process: started under the guard, signalled and awaited by pidfd.
 
+use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -18,6 +19,9 @@ use tokio::process::ChildStdout;
 
 use super::log_file::LogFile;
 use crate::guard::{Guard, GuardError, MARK};
+
+/// Of so many threads the condition of a process tells.
+const THREADS_SHOWN: usize = 32;
 
 /// A child process that has not been reaped, so its pid cannot have been reused.
 pub struct Process {
@@ -142,6 +146,20 @@ impl Process {
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready == 0)
     }
 
+    /// What the kernel says of it, for somebody who waits for its end in vain: that it has ended, or
+    /// the state of each of its threads, and the place in the kernel where it waits.
+    #[must_use]
+    pub fn condition(&self) -> String {
+        let pid = self.pid;
+        if !self.lives() {
+            return format!("process {pid} has ended, and nobody noticed");
+        }
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let tasks = tasks.take(THREADS_SHOWN).map(|task| thread(&task.path()));
+        let threads = tasks.collect::<Vec<_>>();
+        format!("process {pid} has not ended; its threads: {}", threads.join(", "))
+    }
+
     /// Closes its standard input, which ends the process.
     pub fn hang_up(&self) {
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -199,5 +217,31 @@ impl Process {
         let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
         let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), options).ok()??;
         (status.stopped() || status.continued()).then(|| status.stopped())
+    }
+}
+
+/// A thread in the words of the kernel: its name, the letter of its state, and where it waits.
+fn thread(task: &Path) -> String {
+    let read = |file: &str| {
+        let bytes = fs::read(task.join(file)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).trim_end().to_owned()
+    };
+    let (name, stat, waits) = (read("comm"), read("stat"), read("wchan"));
+    // The name stands in it as well, in parentheses, and may have any letters.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+    format!("{name} {} {waits}", state.unwrap_or("?")).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::thread;
+
+    #[test]
+    fn a_thread_has_a_name_and_a_state() {
+        let own = thread(Path::new("/proc/thread-self"));
+        assert!(own.split_once(" R").is_some_and(|(name, _)| !name.is_empty()), "{own}");
+        assert_eq!(thread(Path::new("/proc/0/task/0")), " ?");
     }
 }

@@ -23,6 +23,10 @@ use tandem_facts::time::Mono;
 use crate::mesh::Inquest;
 use crate::{Assignment, Event, Neli, Statement, UNASSIGNED};
 
+/// How many beacon intervals after its first assignment a member knows the others: those that hear
+/// of a newcomer state themselves with their next round.
+const ACQUAINTED: u32 = 3;
+
 /// Who a member is to the others of its group.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
@@ -50,6 +54,10 @@ pub(super) struct Handover {
     /// The partition that all members read.
     pub(super) direct: PartitionId,
     threshold: Duration,
+    /// How long after its first assignment it knows the others.
+    acquainted: Duration,
+    /// When it was first assigned anything: it reads the statements of others since then.
+    reads: Option<Mono>,
     /// That of the last assignment.
     generation: Option<i32>,
     /// The generation in which this member was last given a partition.
@@ -90,6 +98,7 @@ impl Handover {
             self.given.clear();
         }
         self.generation = Some(generation);
+        self.reads.get_or_insert(now);
         self.given.extend(assignment.partitions.iter().map(|&partition| (partition, generation)));
     }
 
@@ -131,8 +140,12 @@ impl Handover {
         !self.going
     }
 
-    /// Whether another member is there that could take over.
+    /// Whether no other member is there that could take over. A member that has just begun cannot
+    /// know: it has not heard of the others yet.
     fn is_alone(&self, now: Mono) -> bool {
+        if self.reads.is_none_or(|since| now.since(since) < self.acquainted) {
+            return false;
+        }
         let stays = |other: &Other| !other.going && now.since(other.stated) < self.threshold;
         !self.others.values().any(stays)
     }
@@ -148,6 +161,8 @@ impl Neli {
             me,
             direct,
             threshold: self.vector.threshold(),
+            acquainted: self.beacons.interval() * ACQUAINTED,
+            reads: None,
             generation: None,
             given: BTreeMap::new(),
             disbelieves: Mono::ZERO,

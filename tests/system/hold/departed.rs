@@ -8,7 +8,8 @@ use tandem::guard::Identity;
 
 use super::ends::UNMARKED;
 
-const GROUP: &str = "mode: exclusive, session: 10m, heartbeat: 300ms, hold: 3s, on_death: leave";
+/// On no host it takes longer than this hold to end all of a command.
+const GROUP: &str = "mode: exclusive, session: 10m, heartbeat: 300ms, hold: 20s, on_death: leave";
 
 /// Kills the one of two that works; then the other works, and finds nothing at its side.
 fn another_follows(settings: &str) {

@@ -38,8 +38,7 @@ impl Injection for Shell {
             for victim in case.victims() {
                 let within = GONE + hands_over(case, victim);
                 let Some(gone) = gone(victim, within).await else {
-                    let life = victim.life.clone();
-                    return Err(FaultError::Late { life, state: "gone", within });
+                    return Err(late(victim, "gone", within));
                 };
                 last = last.max(gone);
                 case.in_force(Some(&victim.life));
@@ -64,6 +63,17 @@ fn ask(victim: &Victim, by: By) -> Result<(), FaultError> {
                 FaultError::Signal { life, why }
             })
         }
+    }
+}
+
+/// The error of a victim that is not in this state: its process says why, where it is still there.
+fn late(victim: &Victim, state: &'static str, within: Duration) -> FaultError {
+    let life = victim.life.clone();
+    match victim.slot.process().filter(|_| victim.lives()) {
+        Some(process) => {
+            FaultError::Outlived { life, state, within, condition: process.condition() }
+        }
+        None => FaultError::Late { life, state, within },
     }
 }
 
@@ -107,8 +117,7 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
         if reborn.is_some() {
             case.healed(Some(&victim.life));
         } else {
-            let life = victim.life.clone();
-            outcome = outcome.and(Err(FaultError::Late { life, state: "restarted", within }));
+            outcome = outcome.and(Err(late(victim, "restarted", within)));
         }
     }
     outcome
