@@ -17,8 +17,6 @@ use crate::ids::{ClusterName, GroupName, PartitionId};
 use crate::kafka::KafkaError;
 use crate::topology::Plan;
 
-/// How long a process has to end after a signal; the kernel takes milliseconds.
-pub(super) const DEATH: Duration = Duration::from_secs(5);
 /// How long a process has to stop or continue; the kernel takes milliseconds.
 pub(super) const STOPPED: Duration = Duration::from_secs(5);
 

@@ -15,9 +15,9 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
 use serde::Deserialize;
 use tokio::io::unix::AsyncFd;
 
-use super::brokers::{BrokerError, DEATH, STOPPED};
+use super::brokers::{BrokerError, STOPPED};
 use crate::guard::{Identity, Revival, state_home};
-use crate::host::is_ours_alone;
+use crate::host::{DEATH, is_ours_alone};
 use crate::kafka::{Admin, Cluster};
 use crate::time::{Mono, Span};
 

@@ -14,10 +14,11 @@ use tokio::net::TcpSocket;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::brokers::{BrokerError, DEATH, STOPPED};
+use super::brokers::{BrokerError, STOPPED};
 use super::log_file::LogFile;
 use super::{ClusterError, Process, Recorder};
 use crate::guard::Guard;
+use crate::host::DEATH;
 use crate::ids::ClusterName;
 use crate::observation::RunEvent;
 use crate::time::Mono;

@@ -9,12 +9,11 @@ use rustix::process::Signal;
 use super::fleet::Seat;
 use super::slot::lock;
 use super::{Clusters, Fleet, Phase};
+use crate::host::DEATH;
 use crate::ids::{GroupName, MemberId};
 use crate::member::MemberCommand;
 use crate::topology::{Plan, PlannedGroup};
 
-/// How long a member has to end after SIGKILL.
-const KILLED: Duration = Duration::from_secs(3);
 /// How often a member that is being started is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -78,7 +77,7 @@ impl Fleet {
             return Some(Departed::Left);
         }
         seat.kill();
-        seat.slot.reaches(KILLED, again).await.map(|_| Departed::Killed)
+        seat.slot.reaches(DEATH, again).await.map(|_| Departed::Killed)
     }
 }
 
@@ -111,7 +110,7 @@ impl Seat {
             return Departed::Left;
         }
         self.kill();
-        tokio::time::timeout(KILLED, self.done.cancelled()).await.ok();
+        tokio::time::timeout(DEATH, self.done.cancelled()).await.ok();
         Departed::Killed
     }
 }

@@ -146,8 +146,8 @@ impl Process {
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready == 0)
     }
 
-    /// What the kernel says of it, for somebody who waits for its end in vain: that it has ended, or
-    /// the state of each of its threads, and the place in the kernel where it waits.
+    /// What the kernel says of it, for somebody who waits for its end in vain: that it has ended,
+    /// or the state of each of its threads, and the place in the kernel where it waits.
     #[must_use]
     pub fn condition(&self) -> String {
         let pid = self.pid;

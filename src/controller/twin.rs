@@ -10,10 +10,11 @@ use tokio::task::JoinSet;
 
 use super::keeper::live_out;
 use super::{Process, ProcessError, Recorder};
+use crate::host::DEATH;
 use crate::ids::Life;
 use crate::observation::RunEvent;
 
-/// How long it has to leave its group, and then to end after SIGKILL.
+/// How long it has to leave its group.
 const FAREWELL: Duration = Duration::from_secs(4);
 
 /// A process beside the one in the member's slot. Dropping it kills the process.
@@ -60,11 +61,12 @@ impl Twin {
 
     /// Asks it to leave, waits, and kills it if it remains. Returns whether it has ended.
     pub async fn end(mut self) -> bool {
-        for signals in [&[Signal::CONT, Signal::TERM][..], &[Signal::KILL][..]] {
+        let leaves = (&[Signal::CONT, Signal::TERM][..], FAREWELL);
+        for (signals, within) in [leaves, (&[Signal::KILL][..], DEATH)] {
             for signal in signals {
                 self.process.signal(*signal).ok();
             }
-            if tokio::time::timeout(FAREWELL, self.keeper.join_next()).await.is_ok() {
+            if tokio::time::timeout(within, self.keeper.join_next()).await.is_ok() {
                 return true;
             }
         }

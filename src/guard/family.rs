@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::identity::{Identity, has_mark, parent, pids};
+use crate::host::DEATH;
 use crate::time::Mono;
 
 /// The environment variable that marks the processes of a program of the user.
@@ -14,8 +15,6 @@ pub const WORK_MARK: &str = "TANDEM_HOLD";
 /// How long a keeper has to end what it keeps, and itself. If it is killed sooner, what its program
 /// has detached, with an environment of its own, is found by nothing.
 const BY_THEMSELVES: Duration = Duration::from_secs(5);
-/// How long all of them may take to be gone.
-const GONE: Duration = Duration::from_secs(10);
 /// How often they are looked at.
 const LOOK: Duration = Duration::from_millis(5);
 /// How often a family is looked at again for what it has started meanwhile.
@@ -87,7 +86,7 @@ pub fn end_marked(mark: &str) -> Result<(), Vec<u32>> {
             return Ok(());
         }
         let waited = Mono::now().since(began);
-        if waited >= GONE {
+        if waited >= BY_THEMSELVES + DEATH {
             return Err(left.iter().map(|one| one.pid).collect());
         }
         for one in left {

@@ -11,15 +11,14 @@ use super::identity::send;
 use super::ledger::page;
 use super::pipe::readable;
 use super::{Identity, Run, RunLocation, Suite, heal};
+use crate::host::DEATH;
 
 /// How long a controller has to heal, and to stop what it started.
 const GRACE: Duration = Duration::from_secs(20);
 /// How long a suite has. Its current run has to end first.
 const GRACE_OF_SUITE: Duration = Duration::from_secs(25);
 /// How long a guard has to undo, once its controller is gone.
-const UNDOING: Duration = Duration::from_secs(10);
-/// The kernel ends a process within milliseconds, on a busy host too.
-const DEATH: Duration = Duration::from_secs(5);
+const UNDOING: Duration = DEATH.saturating_add(Duration::from_secs(10));
 
 /// Ends `run`, whose ledger is at `path`. Calls `done` with one line for each step.
 ///

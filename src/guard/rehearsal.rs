@@ -12,9 +12,10 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 use super::Identity;
 use super::identity::send;
 use super::pipe::readable;
+use crate::host::DEATH;
 use crate::time::Mono;
 
-/// The kernel stops and ends a process within milliseconds, on a busy host too.
+/// The kernel stops a process within milliseconds, on a busy host too.
 const EFFECT: Duration = Duration::from_secs(5);
 
 /// What this machine allows on processes of this user.
@@ -71,7 +72,7 @@ fn stop(process: &OwnedFd) -> io::Result<()> {
 
 fn kill(process: &OwnedFd) -> io::Result<()> {
     send(process, &[Signal::KILL])?;
-    let dead = readable(process, EFFECT);
+    let dead = readable(process, DEATH);
     if dead {
         Ok(())
     } else {

@@ -11,10 +11,9 @@ use super::identity::send;
 use super::pipe::readable;
 use super::{Revival, UserCommand};
 use crate::error::chain;
+use crate::host::DEATH;
 use crate::time::{Mono, Span};
 
-/// How long to wait for a process to end after SIGKILL, which takes milliseconds.
-const GONE: Duration = Duration::from_secs(5);
 /// A broker that still runs this long after its controller is gone was not killed.
 const DYING: Duration = Duration::from_secs(1);
 /// The polling interval.
@@ -79,10 +78,10 @@ pub(super) fn undo(held: &[HeldProcess], owed: &[UserCommand], promised: &[Reviv
     }
     let began = Mono::now();
     for (pid, process) in dying {
-        if readable(process, GONE.saturating_sub(Mono::now().since(began))) {
+        if readable(process, DEATH.saturating_sub(Mono::now().since(began))) {
             undone.killed.push(pid);
         } else {
-            undone.left.push(format!("process {pid} has not ended within {GONE:?}"));
+            undone.left.push(format!("process {pid} has not ended within {DEATH:?}"));
         }
     }
     run(owed, &mut undone);

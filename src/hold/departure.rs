@@ -12,14 +12,13 @@ use rustix::time::Timespec;
 use serde::{Deserialize, Serialize};
 
 use crate::guard::Identity;
+use crate::host::DEATH;
 use crate::ids::{ConsumerGroup, Life, TopicName};
 use crate::kafka::{Access, Cluster};
 use crate::time::{Mono, Span};
 use crate::topology::{OnDeath, PlannedGroup};
 use tandem_member::{Config, leave_for};
 
-/// How long after its socket has closed a process may end.
-const DEATH: Duration = Duration::from_secs(5);
 /// A group that does not hear of the leave within this waits for the session anyway.
 const WITHIN: Duration = Duration::from_secs(5);
 

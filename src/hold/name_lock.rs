@@ -12,12 +12,11 @@ use rustix::io::Errno;
 
 use super::cgroup::{Cgroup, NoCgroup};
 use crate::guard::{end_marked, state_home};
+use crate::host::DEATH;
 use crate::ids::{GroupName, Incarnation, MemberId, TopologyName};
 use crate::time::Mono;
 
-/// How long what an earlier life left in its cgroup may take to be gone.
-const GONE: Duration = Duration::from_secs(10);
-/// How often that is looked at.
+/// How often what an earlier life left is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A name that this process bears until the value is dropped.
@@ -121,7 +120,7 @@ fn end_cgroup(file: &Path) -> Result<(), NameLockError> {
         if let Err(error) = cgroup.kill() {
             tracing::warn!(%error, %cgroup, "What an earlier life left cannot be killed.");
         }
-        if Mono::now().since(began) >= GONE {
+        if Mono::now().since(began) >= DEATH {
             return Err(left());
         }
         std::thread::sleep(LOOK);

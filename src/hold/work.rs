@@ -13,13 +13,10 @@ use super::family::kill_all;
 use super::keeping::{Heard, Keeping, Output};
 use super::protocol::{CommandEnd, Order};
 use crate::guard::{WORK_MARK, family};
+use crate::host::DEATH;
 use crate::ids::{GroupName, Life, RoleName, TopologyName};
 use crate::time::{Mono, Span};
 use tandem_member::{Lead, Member};
-
-/// How long the kernel has to end what is killed, where nothing is promised or the member has
-/// halted.
-const KILLED: Duration = Duration::from_secs(5);
 
 /// How a command is run.
 #[derive(Debug)]
@@ -162,7 +159,7 @@ impl Work {
         // At the end of its promise the member would join again, and others could lead: it halts
         // before. A host that is so late that the end has come leaves no more time than that.
         let short = self.recipe.stopping.margin / 4;
-        let by = if promised { (until - short).max(now + short) } else { now + KILLED };
+        let by = if promised { (until - short).max(now + short) } else { now + DEATH };
         if kill_all(cgroup, Some(by)) {
             return Ok(());
         }
@@ -171,7 +168,7 @@ impl Work {
             member.halt();
             tracing::debug!("The member has halted, and the command runs.");
             // Whether the host was late or the kernel cannot end it, the user is to know.
-            if kill_all(cgroup, Some(Mono::now() + KILLED)) {
+            if kill_all(cgroup, Some(Mono::now() + DEATH)) {
                 if let Some(cgroup) = cgroup {
                     cgroup.remove();
                 }

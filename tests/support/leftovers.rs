@@ -51,6 +51,14 @@ pub fn is_stopped(pid: u32) -> bool {
     see(pid).is_some_and(|it| it.is_stopped())
 }
 
+/// Whether a program stands still: it is stopped, or waits in vfork(2) for a child that is stopped
+/// before it has become another program. A shell does that at each command.
+pub fn stands_still(pid: u32) -> bool {
+    let waits = see(pid).is_some_and(|it| it.waits_for_a_disk());
+    let stopped_child = || all_processes().iter().any(|it| it.parent == pid && it.is_stopped());
+    is_stopped(pid) || (waits && stopped_child())
+}
+
 /// All processes of this machine.
 fn all_processes() -> Vec<Seen> {
     let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| {

@@ -2,7 +2,8 @@
 """Runs a program of tests: watched.py PROGRAM [ARGUMENT...]
 
 libtest says when a test has run for 60 s. If such a test has not ended two minutes later, this
-prints the stacks of the program and of all processes that it has started, and ends the program.
+prints the stacks of the program and of all processes that it has started. It ends the program once
+the test has run for ten minutes: a busy host is slow, and no test waits for so long.
 """
 
 import contextlib
@@ -15,8 +16,9 @@ import threading
 import time
 from pathlib import Path
 
-# How long a test may go on after libtest has named it, in seconds.
-FURTHER = 120
+# How long a test may go on after libtest has named it, in seconds: until the stacks are shown, and
+# until the program is ended.
+SHOWN, ENDED_AFTER = 120, 540
 LATE = re.compile(rb"test (\S+) has been running for over 60 seconds")
 ENDED = re.compile(rb"^test (\S+) (?:- should panic )?\.\.\. ")
 # With one thread the name stands in a line before, perhaps far before.
@@ -52,33 +54,37 @@ def show(pid):
 
 
 class Watch:
-    """What runs late, by name, with the instant at which it must have ended."""
+    """What runs late, by name, with the instant at which libtest named it."""
 
     def __init__(self, child):
         self.child, self.late, self.lock = child, {}, threading.Lock()
+        self.shown = set()
 
     def read(self, line):
         with self.lock:
             if found := LATE.search(line):
-                self.late[found[1]] = time.monotonic() + FURTHER
+                self.late[found[1]] = time.monotonic()
             elif found := ENDED.match(line):
                 self.late.pop(found[1], None)
             elif ENDED_ALONE.match(line):
                 self.late.clear()
 
-    def overdue(self):
+    def overdue(self, by):
+        """What has been late for so long."""
         with self.lock:
             now = time.monotonic()
-            return [name for name, until in self.late.items() if until < now]
+            return {name for name, since in self.late.items() if since + by < now}
 
     def run(self):
         while self.child.poll() is None:
-            if hanging := self.overdue():
-                names = b", ".join(hanging).decode(errors="replace")
-                print(f"\nHANGS: {names}: not ended {60 + FURTHER} s after its start", flush=True)
-                pids = family(self.child.pid)
-                for pid in pids:
+            if hanging := self.overdue(SHOWN) - self.shown:
+                self.shown |= hanging
+                names = b", ".join(sorted(hanging)).decode(errors="replace")
+                print(f"\nHANGS: {names}: not ended {60 + SHOWN} s after its start", flush=True)
+                for pid in family(self.child.pid):
                     show(pid)
+            if self.overdue(ENDED_AFTER):
+                pids = family(self.child.pid)
                 self.child.send_signal(signal.SIGABRT)
                 # They would outlive it.
                 for pid in pids[1:]:

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::duty::{ALONE, calm, log, said, with_program};
 use support::experiment::{Experiment, eventually, output, tandem};
-use support::leftovers::{Family, is_stopped};
+use support::leftovers::{Family, stands_still};
 use tandem::observation::{RunEvent, What};
 
 const SOON: Duration = Duration::from_secs(60);
@@ -167,7 +167,7 @@ fn a_paused_program_stands_still_and_nothing_is_left_of_a_killed_controller() {
             .map(|_| ())
     });
     let pid: u32 = await_text(&pid, "\n").trim().parse().unwrap();
-    eventually("a program that stands still", SOON, || is_stopped(pid).then_some(()));
+    eventually("a program that stands still", SOON, || stands_still(pid).then_some(()));
     let family = Family::of(&run);
     run.signal(Signal::KILL);
     family.is_gone();

@@ -1,6 +1,6 @@
 //! What a process needs from its machine: the user at the other end of a connection, the owner of a
-//! file, the limit on descriptors, the folder for state, secrets; and escaping of errors and
-//! foreign text for a terminal.
+//! file, the limit on descriptors, the time that a death takes, the folder for state, secrets; and
+//! escaping of errors and foreign text for a terminal.
 
 // Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
@@ -14,6 +14,7 @@
 )]
 
 mod callers;
+mod death;
 mod descriptors;
 mod owner;
 mod peer;
@@ -24,6 +25,7 @@ pub mod secret;
 pub mod shown;
 
 pub use callers::{Callers, Refusal, user};
+pub use death::DEATH;
 pub use descriptors::{Descriptors, descriptors, raise_descriptors};
 pub use owner::is_ours_alone;
 pub use peer::holder;

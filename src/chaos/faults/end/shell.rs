@@ -13,12 +13,9 @@ use super::By;
 use crate::chaos::arena::{Arena, FaultError, Victim};
 use crate::chaos::{Case, Injection};
 use crate::controller::Phase;
+use crate::host::DEATH;
 use crate::member::MemberCommand;
 use crate::time::Mono;
-
-/// The kernel ends a process within milliseconds, on a busy host too; a member that leaves gives
-/// its client two seconds to close, once it has handed over.
-const GONE: Duration = Duration::from_secs(5);
 
 /// How much longer a member may be away that others start again, and whose facts travel.
 const BY_OTHERS: Duration = Duration::from_secs(25);
@@ -36,7 +33,7 @@ impl Injection for Shell {
             }
             let mut last = Mono::ZERO;
             for victim in case.victims() {
-                let within = GONE + hands_over(case, victim);
+                let within = DEATH + hands_over(case, victim);
                 let Some(gone) = gone(victim, within).await else {
                     return Err(late(victim, "gone", within));
                 };
@@ -104,7 +101,8 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
         let plan = case.arena.plan;
         let group = plan.group_of(&victim.life.member).and_then(|name| plan.groups.get(name));
         let by_others = group.is_some_and(|group| !group.is_started());
-        let within = case.restart_after + GONE + if by_others { BY_OTHERS } else { Duration::ZERO };
+        let within =
+            case.restart_after + DEATH + if by_others { BY_OTHERS } else { Duration::ZERO };
         let reborn = victim
             .slot
             .reaches(within, |state| state.incarnation > life && state.phase != Phase::Absent);
