@@ -7,6 +7,7 @@ use support::exclusive::fences_rise;
 use support::experiment::{Experiment, PATIENCE};
 use support::fences_apart::Apart;
 use support::kafka::heirs::heir;
+use support::kafka::secured::said;
 use support::kafka::{Kafka, described};
 use support::up::{Up, nothing_is_left};
 use support::waiting::eventually_ok;
@@ -85,21 +86,19 @@ fn kafkas_own_tool_agrees_with_the_members_claims() {
 fn refused(kafka: &Kafka, pace: &[&str], cures: &[&str]) {
     let set: Vec<&str> = pace.iter().flat_map(|pace| ["--set", pace]).collect();
     let doctor = [&["doctor", "-f", SOLO][..], &set].concat();
-    let doctor = kafka.tandem(&doctor).output().unwrap();
-    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
-    assert_eq!(doctor.status.code(), Some(1), "{said}");
+    let doctor = said(kafka.tandem(&doctor));
+    assert_eq!(doctor.code, Some(1), "{}", doctor.text);
     for cure in cures {
         let is_it = |line: &str| line.starts_with("fail") && line.contains(cure);
-        assert!(said.lines().any(is_it), "{cure:?} is not in {said}");
+        assert!(doctor.text.lines().any(is_it), "{cure:?} is not in {}", doctor.text);
     }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("refused");
     let run = ["chaos", "run", "chaos/kill-leader.yaml", "-f", SOLO, "--out"];
     let run = [&run[..], &[out.to_str().unwrap()], &set].concat();
-    let run = kafka.tandem(&run).output().unwrap();
-    let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert_eq!(run.status.code(), Some(1), "{said}");
-    assert!(said.contains(cures[0]), "{:?} is not in {said}", cures[0]);
+    let run = said(kafka.tandem(&run));
+    assert_eq!(run.code, Some(1), "{}", run.text);
+    assert!(run.text.contains(cures[0]), "{:?} is not in {}", cures[0], run.text);
     assert!(!out.join("logs/p1-1.log").exists(), "a member was started");
 }
 

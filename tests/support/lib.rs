@@ -40,6 +40,7 @@ pub mod handovers;
 pub mod held;
 pub mod hosts;
 pub mod hung;
+pub mod in_ledger;
 pub mod isolations;
 pub mod kafka;
 pub mod kazoo;

@@ -1,16 +1,15 @@
 //! Runs whose controller, or whose guard, is stopped or killed: everything is undone.
 
 use std::fs;
-use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 use std::time::Duration;
 
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 use rustix::process::Signal;
-use tandem::guard::{Identity, Revival, started};
+use tandem::guard::{Revival, started};
 use tandem::observation::{Fact, RunEvent, What};
 use tandem::time::Mono;
 use tempfile::TempDir;
@@ -21,7 +20,9 @@ use super::leftovers::{Family, GONE, addresses};
 use super::stalls::Watch;
 
 /// What is not undone by then stays.
-const HEALED: Duration = Duration::from_secs(120);
+pub const HEALED: Duration = Duration::from_secs(120);
+/// How many runs are begun for one whose faults are all in force.
+const BEGINS: usize = 3;
 /// A run without its guard ends no later than this after the signal: it asks its members to leave,
 /// and its brokers to end, before it kills them.
 const ENDED: Duration = Duration::from_secs(10);
@@ -131,6 +132,22 @@ impl Stage {
         self.experiment(&steps).start()
     }
 
+    /// A run whose faults are in force. A host that does not let its controller run for three
+    /// seconds makes the guard end it, and then it never gets there: another one begins.
+    fn begun(&self, embedded: Embedded) -> Running {
+        for _ in 0..BEGINS {
+            let run = self.start(embedded);
+            let all = |facts: &[Fact]| (in_force(facts) == IN_FORCE.len() + 1).then_some(true);
+            let given_up = |facts: &[Fact]| was_given_up(facts).then_some(false);
+            if run.await_facts("all faults", |facts| all(facts).or_else(|| given_up(facts))) {
+                return run;
+            }
+            println!("{}", run.finish());
+            self.is_healed();
+        }
+        panic!("the host held up each of {BEGINS} runs until its guard ended it");
+    }
+
     /// The same, when they are.
     pub fn under_way(&self) -> (Running, Family) {
         // The broker that is paused is the one that cannot even hear that its run is gone.
@@ -139,8 +156,7 @@ impl Stage {
 
     /// The same, with this fault of the embedded broker.
     pub fn under_way_with(&self, embedded: Embedded) -> (Running, Family) {
-        let run = self.start(embedded);
-        are_in_force(&run);
+        let run = self.begun(embedded);
         let family = Family::of(&run);
         assert!(family.ports.len() > 1 && family.doing("edge").len() == 1, "{:?}", family.seen);
         // They start brokers again.
@@ -197,6 +213,14 @@ fn in_force(facts: &[Fact]) -> usize {
     facts.iter().filter(in_force).count()
 }
 
+/// Whether the guard has ended the run, and a fault could not be injected for that.
+fn was_given_up(facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| {
+        matches!(&fact.what, What::Run(RunEvent::FaultFailed { why, .. })
+            if why.contains("the guard ended this run"))
+    })
+}
+
 /// Waits until all of them are.
 fn are_in_force(run: &Running) {
     let all = |facts: &[Fact]| in_force(facts) == IN_FORCE.len() + 1;
@@ -208,45 +232,6 @@ impl Drop for Stage {
         // The restarted broker is not a child of any process here.
         if let Ok(broker) = self.revival.identity() {
             broker.signal(&[Signal::KILL]).ok();
-        }
-    }
-}
-
-/// Processes in a ledger: one that the run held, and one that only has the number of such a one.
-pub struct Planted {
-    pub held: Child,
-    pub stranger: Child,
-}
-
-impl Planted {
-    /// In this ledger, as its guard would have written them.
-    pub fn into(ledger: &Path) -> Self {
-        let sleep = || Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap();
-        let planted = Self { held: sleep(), stranger: sleep() };
-        let held = Identity::of(planted.held.id()).unwrap();
-        // Another process had its id before.
-        let stranger = Identity::of(planted.stranger.id()).unwrap();
-        let stranger = Identity { since: stranger.since - 1, ..stranger };
-        let mut file = fs::File::options().append(true).open(ledger).unwrap();
-        for process in [held, stranger] {
-            writeln!(file, "{}", serde_json::json!({ "held": process })).unwrap();
-        }
-        planted
-    }
-
-    /// Only the one that the run held was ended.
-    pub fn is_ended(&mut self) {
-        let ended = eventually("its end", HEALED, || self.held.try_wait().unwrap());
-        assert_eq!(ended.code(), None, "it was killed: {ended}");
-        assert_eq!(self.stranger.try_wait().unwrap(), None, "a stranger was touched");
-    }
-}
-
-impl Drop for Planted {
-    fn drop(&mut self) {
-        for child in [&mut self.held, &mut self.stranger] {
-            child.kill().ok();
-            child.wait().ok();
         }
     }
 }

@@ -7,8 +7,9 @@ use std::sync::{PoisonError, RwLock};
 use tandem::kafka::Cluster;
 use tempfile::TempDir;
 
-use super::members::{TOPIC, WIDTH, access};
+use super::members::{SOON, TOPIC, WIDTH, access};
 use super::{Kafka, Turn};
+use crate::experiment::eventually;
 
 pub const SECURE: &str = "topologies/kafka-secure.yaml";
 
@@ -217,8 +218,18 @@ impl Secured {
     }
 }
 
-/// Runs a command that must end by itself.
+/// What a command says of a broker that has not answered in time.
+pub const MUTE: &str = "no answer within 10s";
+
+/// What a command says that must end by itself, once brokers answer it: on a busy host they may
+/// need longer than it waits.
 pub fn said(mut command: Command) -> Said {
+    let answered = || Some(said_once(&mut command)).filter(|done| !done.text.contains(MUTE));
+    eventually("an answer of the brokers", SOON, answered)
+}
+
+/// The same, whether they answer or not.
+pub fn said_once(command: &mut Command) -> Said {
     let done = command.stdin(Stdio::null()).output().unwrap();
     let all = [&done.stdout[..], &done.stderr[..]].concat();
     let text = String::from_utf8_lossy(&all).into_owned();
