@@ -10,6 +10,7 @@ mod bounds;
 mod check;
 mod consumer;
 mod defaults;
+mod derived;
 mod duty;
 mod election;
 mod elections;

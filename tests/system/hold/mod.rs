@@ -16,4 +16,5 @@ mod scheduler;
 mod sidecar;
 mod unhealthy;
 mod unkillable;
+mod upgraded;
 mod versions;
