@@ -151,7 +151,6 @@ impl From<Restart> for OnExit {
 pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
     let plan = args.topology.plan()?;
     let group = args.group_of(&plan)?;
-    args.has_a_name_of_its_own(&plan)?;
     let work = args.work(&plan, group)?;
     args.promises(group)?;
     let sidecar = args.sidecar()?;
@@ -314,17 +313,6 @@ impl HoldArgs {
             let names = plan.groups.keys().map(GroupName::as_str);
             let hint = choices(self.group.as_str(), names);
             invalid(format!("--group: there is no group `{}`: {hint}", self.group))
-        })
-    }
-
-    /// Members of the topology are told apart by their groups and names, joined.
-    fn has_a_name_of_its_own(&self, plan: &Plan) -> Result<(), Failure> {
-        let (group, name) = (&self.group, &self.name);
-        plan.read_as(group, name).map_or(Ok(()), |(other, rest)| {
-            Err(invalid(format!(
-                "--name: member `{name}` of group `{group}` is read as member `{rest}` of \
-                 group `{other}`: choose another name"
-            )))
         })
     }
 

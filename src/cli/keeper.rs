@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 
 use super::{Failure, console};
 use crate::hold::{Cgroup, Stopping, become_command, keep};
@@ -31,7 +30,7 @@ pub(super) struct KeeperArgs {
     ticks: bool,
     /// The cgroup of the command.
     #[arg(long)]
-    cgroup: Option<PathBuf>,
+    cgroup: Option<Cgroup>,
     /// The command and its arguments.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -47,7 +46,7 @@ pub(super) struct StarterArgs {
     ticks: bool,
     /// The cgroup of the command.
     #[arg(long)]
-    cgroup: Option<PathBuf>,
+    cgroup: Option<Cgroup>,
     /// The command and its arguments.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -58,7 +57,6 @@ pub(super) fn run(args: &KeeperArgs) -> Result<Exit, Failure> {
     let stopping = Stopping { grace: args.grace.get(), margin: args.margin.get() };
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     let KeeperArgs { command, ticks, cgroup, .. } = args;
-    let cgroup = cgroup.clone().map(Cgroup::from);
     let kept = socket.and_then(|socket| keep(socket, command, stopping, *ticks, cgroup.as_ref()));
     kept.map_err(|error| Failure::new(Exit::Unable, &error))?;
     Ok(Exit::Pass)
@@ -67,7 +65,6 @@ pub(super) fn run(args: &KeeperArgs) -> Result<Exit, Failure> {
 /// Becomes the command; returns an exit code only if it cannot.
 pub(super) fn start(args: &StarterArgs) -> u8 {
     let StarterArgs { keeper, command, ticks, cgroup } = args;
-    let cgroup = cgroup.clone().map(Cgroup::from);
     let error = match become_command(*keeper, command, *ticks, cgroup.as_ref()) {
         Ok(never) => absurd(never),
         Err(error) => error,

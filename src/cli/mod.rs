@@ -162,7 +162,6 @@ fn print(text: &[u8]) -> Result<Exit, Failure> {
 /// Runs the command that the arguments name, and returns the exit code of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    crate::host::take_name();
     // The controller, the edges and the embedded broker hold several descriptors per member. If
     // this fails, `doctor` reports the limit.
     crate::host::raise_descriptors().ok();

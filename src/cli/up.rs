@@ -19,7 +19,6 @@ use super::up_telemetry::{UpTelemetry, UpTelemetryArgs};
 use super::{Failure, Output, log_lines, log_to_stderr, notify, programs};
 use crate::built::Built;
 use crate::guard::{kept_up, runs};
-use crate::host::own_program;
 use crate::journal::{Bounds, Header, VERSION};
 use crate::live_view::{Happening, farewell};
 use crate::observation::Outcome;
@@ -142,7 +141,7 @@ pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         .enable_all()
         .build()
         .map_err(failed)?;
-    let program = own_program();
+    let program = std::env::current_exe().map_err(failed)?;
     let supervisor =
         if args.observe { None } else { runtime.block_on(found(&plan, args.replace))? };
     let mut request = request(args, plan, text, program);

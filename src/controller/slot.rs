@@ -124,7 +124,7 @@ impl Slot {
         process.signal(signal)?;
         // A program ends with its member by its keeper.
         if self.works && matches!(signal, Signal::STOP | Signal::CONT) {
-            signal_families(&[process.pid()], signal)?;
+            signal_families(&[process.pid()], signal);
         }
         Ok(())
     }

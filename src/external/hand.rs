@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -18,7 +18,6 @@ use super::outbox::Outbox;
 use super::timer::EVERY;
 use super::{Act, Obedience, OrdersError, Standing, WitnessSetup, order_key};
 use crate::guard::{Identity, signal_families};
-use crate::host::{own_program, tandem};
 use crate::ids::{ClusterName, TopicName, TopologyName};
 use crate::kafka::{Cluster, Tail, TailFrom, Tailed};
 use crate::secret::Secret;
@@ -166,7 +165,7 @@ impl Hand {
         match act {
             Act::Kill => {
                 // Its keeper must run to end its command.
-                signal_families(&[self.holder.pid], Signal::CONT)?;
+                signal_families(&[self.holder.pid], Signal::CONT);
                 self.holder.signal(&[Signal::KILL])?;
                 self.waker = None;
             }
@@ -175,7 +174,7 @@ impl Hand {
                 self.waker = Some(Waker::start(self.holder)?);
                 let asked = Mono::now();
                 self.holder.signal(&[Signal::STOP])?;
-                signal_families(&[self.holder.pid], Signal::STOP)?;
+                signal_families(&[self.holder.pid], Signal::STOP);
                 self.reaches(false);
                 self.standing.stop([asked, Mono::now()]);
                 self.stand();
@@ -228,7 +227,8 @@ impl Hand {
 
 fn wake(holder: Identity) -> io::Result<()> {
     let woken = holder.signal(&[Signal::CONT]);
-    signal_families(&[holder.pid], Signal::CONT).and(woken)
+    signal_families(&[holder.pid], Signal::CONT);
+    woken
 }
 
 /// A process that continues a member when this one is gone. Dropped, it does so at once.
@@ -236,7 +236,7 @@ struct Waker(Child);
 
 impl Waker {
     fn start(holder: Identity) -> io::Result<Self> {
-        let mut command = tandem(own_program());
+        let mut command = Command::new(std::env::current_exe()?);
         let command = command.args(["witness", "--wake"]).stdin(Stdio::piped());
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -27,7 +27,6 @@ use super::outbox::Outbox;
 use super::sender::Sender;
 use super::spool_file::{Left, SpoolFile};
 use crate::guard::Identity;
-use crate::host::{own_program, tandem};
 use crate::ids::{ClusterName, TopicName};
 use crate::kafka::{Access, Cluster};
 use crate::time::Mono;
@@ -76,7 +75,7 @@ pub enum WitnessError {
 /// The system refuses the pipe or the process.
 pub fn attend(setup: &WitnessSetup, link: Option<OwnedFd>) -> io::Result<OwnedFd> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let mut command = tandem(own_program());
+    let mut command = Command::new(std::env::current_exe()?);
     let link = link.map_or_else(Stdio::null, Stdio::from);
     let command = command.arg("witness").stdin(Stdio::from(reader)).stdout(link);
     // It starts the witness and ends, so that the witness is no child of this process.
@@ -98,7 +97,7 @@ pub fn attend(setup: &WitnessSetup, link: Option<OwnedFd>) -> io::Result<OwnedFd
 /// The setup cannot be read, or the system refuses something.
 pub fn bear_witness(beside: bool) -> Result<(), WitnessError> {
     if !beside {
-        let mut command = tandem(own_program());
+        let mut command = Command::new(std::env::current_exe()?);
         let command = command.args(["witness", "--beside"]).stdin(Stdio::inherit());
         // Outside the terminal's foreground group, as what ends the member must not end it.
         command.stdout(Stdio::inherit()).stderr(Stdio::null()).process_group(0).spawn()?;

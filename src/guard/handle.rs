@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::lease::LEASE;
 use super::line::{GuardError, Line, Loss};
 use super::{Children, Revival, Run, UserCommand, heal, page, parent, runs};
-use crate::host::{DEATH, tandem};
+use crate::host::DEATH;
 use crate::time::Mono;
 
 /// How long the guard has to undo what its controller could not.
@@ -214,7 +214,7 @@ impl Guard {
 impl Post {
     /// Starts a guard's process, which creates the ledger of `run`.
     fn take(program: &OsStr, run: &Run) -> Result<Self, GuardError> {
-        let mut child = tandem(program)
+        let mut child = Command::new(program)
             .arg("guard")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

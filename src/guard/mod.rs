@@ -50,9 +50,7 @@ mod watch;
 
 pub use children::Children;
 pub use command::{CommandError, Running, UserCommand, shown};
-pub use family::{
-    Family, Unended, WORK_MARK, end_marked, family_by, is_childless, signal_families, work_mark,
-};
+pub use family::{WORK_MARK, end_marked, family, signal_families, work_mark};
 pub use halt::{halt, halt_suite, wake};
 pub use handle::{Guard, Held, Unhealed};
 pub use identity::{Identity, parent, started};

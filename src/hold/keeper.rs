@@ -8,8 +8,7 @@
 //! ```
 //!
 //! The keeper compares the last renewed end of the claim with the clock, so that a `tandem hold`
-//! that hangs or is stopped holds nothing up. It measures how late it acts itself, and begins
-//! sooner by that. If the socket closes, `tandem hold` is gone: the
+//! that hangs or is stopped holds nothing up. If the socket closes, `tandem hold` is gone: the
 //! keeper kills the command, leaves the group for the dead if it is to, and ends. It is a
 //! subreaper, so all that the command starts stays its descendant. The command itself is killed by
 //! the kernel if the keeper dies.
@@ -19,13 +18,11 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitStatus, getpid, pidfd_open, waitid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus, getpid, pidfd_open};
 use rustix::time::Timespec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -33,10 +30,8 @@ use super::cgroup::Cgroup;
 use super::deadlines::{Act, Deadlines, Stopping};
 use super::departure::Departure;
 use super::family::{LOOK, kill_all, kill_each, reap, signal_all};
-use super::lateness::Lateness;
 use super::protocol::{CommandEnd, Order, Report};
-use crate::host::{own_program, tandem};
-use crate::time::{Mono, Span};
+use crate::time::Mono;
 
 /// The longest line of an order.
 const LINE_MAX: usize = 64 * 1024;
@@ -49,18 +44,6 @@ struct Kept {
     /// How it ended, once it has, and whether it was asked to before.
     ended: Option<(WaitStatus, bool)>,
     killed: bool,
-    /// Whether the end of the claim is a promise.
-    promised: bool,
-}
-
-impl Kept {
-    /// The command, which leads its process group, while it was not collected: then its pid is no
-    /// other's. The kernel itself collects it where SIGCHLD is ignored.
-    fn leader(&self) -> Option<u32> {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let is_ours = || waitid(WaitId::PidFd(self.pidfd.as_fd()), look).is_ok();
-        (self.ended.is_none() && is_ours()).then_some(self.pid)
-    }
 }
 
 struct Keeper<'a> {
@@ -73,7 +56,6 @@ struct Keeper<'a> {
     cgroup: Option<&'a Cgroup>,
     kept: Option<Kept>,
     departure: Option<Departure>,
-    lateness: Lateness,
 }
 
 /// Keeps `command`, by the orders that arrive on `socket`, until that closes. With `ticks`,
@@ -94,11 +76,10 @@ pub fn keep(
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
     rustix::process::set_child_subreaper(Some(getpid()))?;
-    let (waiting, kept, departure, lateness) = (Vec::new(), None, None, Lateness::new());
-    let mut keeper =
-        Keeper { socket, waiting, command, stopping, ticks, cgroup, kept, departure, lateness };
+    let (waiting, kept, departure) = (Vec::new(), None, None);
+    let mut keeper = Keeper { socket, waiting, command, stopping, ticks, cgroup, kept, departure };
     while keeper.turn() {}
-    kill_all(keeper.kept.as_ref().and_then(Kept::leader), cgroup, None);
+    kill_all(cgroup, None);
     if let Some(cgroup) = cgroup {
         cgroup.remove();
     }
@@ -112,24 +93,14 @@ pub fn keep(
 impl Keeper<'_> {
     /// Waits for something to do, and does it. False once `tandem hold` is gone.
     fn turn(&mut self) -> bool {
-        let due = self.act();
-        let (readable, ended) = self.wait(due);
-        let woke = Mono::now();
+        let wait = self.act();
+        let (readable, ended) = self.wait(wait);
         if ended {
             self.collect();
         }
-        let mut given = None;
-        let goes_on = !readable || self.read(&mut given);
-        // Once a turn: a stop makes all that waited meanwhile late.
-        if let Some(since) = due.into_iter().chain(given).min() {
-            self.lateness.note(since, woke);
+        if !readable {
+            return true;
         }
-        goes_on
-    }
-
-    /// Takes the orders that have arrived. Keeps in `given` when the first of them was given. False
-    /// once `tandem hold` is gone.
-    fn read(&mut self, given: &mut Option<Mono>) -> bool {
         let mut bytes = [0; 4096];
         match self.socket.read(&mut bytes) {
             Ok(0) => return false,
@@ -139,51 +110,41 @@ impl Keeper<'_> {
         }
         while let Some(end) = self.waiting.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.waiting.drain(..=end).collect();
-            match serde_json::from_slice::<Order>(&line) {
-                Ok(order) => {
-                    *given = given.or(order.at());
-                    self.carry_out(order);
-                }
+            match serde_json::from_slice(&line) {
+                Ok(order) => self.carry_out(order),
                 Err(error) => tracing::warn!(%error, "The keeper does not know this order."),
             }
         }
         self.waiting.len() <= LINE_MAX
     }
 
-    /// Does what is due. Returns until when nothing else is.
-    fn act(&mut self) -> Option<Mono> {
+    /// Does what is due. Returns how long nothing else is.
+    fn act(&mut self) -> Option<Duration> {
         let kept = self.kept.as_mut()?;
         let now = Mono::now();
-        if kept.promised {
-            kept.deadlines.late(self.lateness.usual(now));
-        }
         // What the command left behind is asked as well, and has as long as it had.
         if kept.ended.is_some() {
             kept.deadlines.stop(now + self.stopping.grace);
         }
-        let due = match kept.deadlines.act(now) {
-            Act::Wait(until) => until,
+        let wait = match kept.deadlines.act(now) {
+            Act::Wait(until) => until.since(now),
             Act::Ask => {
-                // To find all of them must not hold up the kill.
-                let Act::Wait(kill) = { kept.deadlines }.act(now) else { return Some(now) };
-                signal_all(kept.leader(), &[Signal::TERM, Signal::CONT], Some(kill));
-                tracing::debug!(pid = kept.pid, "The keeper has asked the command to end.");
-                now
+                tracing::debug!(pid = kept.pid, "The keeper asks the command to end.");
+                signal_all(&[Signal::TERM, Signal::CONT]);
+                Duration::ZERO
             }
             Act::Kill => {
-                kept.killed |= kill_each(kept.leader(), self.cgroup);
                 tracing::debug!(pid = kept.pid, "The keeper kills the command.");
-                now + LOOK
+                kept.killed |= kill_each(self.cgroup);
+                LOOK
             }
         };
         // Children that are not the command give no other sign of their end.
-        let looks = kept.ended.is_some() || kept.deadlines.was_asked();
-        Some(if looks { due.min(now + LOOK) } else { due })
+        Some(if kept.ended.is_some() || kept.deadlines.was_asked() { wait.min(LOOK) } else { wait })
     }
 
     /// Waits for an order, the end of the command, or the time. Says which came.
-    fn wait(&self, until: Option<Mono>) -> (bool, bool) {
-        let within = until.map(|until| until.since(Mono::now()));
+    fn wait(&self, within: Option<Duration>) -> (bool, bool) {
         let timeout = within.and_then(|wait| Timespec::try_from(wait).ok());
         let mut fds = vec![PollFd::new(&self.socket, PollFlags::IN)];
         let running = self.kept.as_ref().filter(|kept| kept.ended.is_none());
@@ -196,10 +157,8 @@ impl Keeper<'_> {
 
     fn carry_out(&mut self, order: Order) {
         match (order, &mut self.kept) {
-            (Order::Start { until, promised, environment, .. }, None) => {
-                self.start(until, promised, &environment);
-            }
-            (Order::Renew { until, .. }, Some(kept)) => kept.deadlines.renew(until),
+            (Order::Start { until, environment }, None) => self.start(until, &environment),
+            (Order::Renew { until }, Some(kept)) => kept.deadlines.renew(until),
             (Order::Stop { by }, Some(kept)) => kept.deadlines.stop(by),
             (Order::Depart { like }, Some(_) | None) => self.departure = like,
             // It has ended meanwhile, and `tandem hold` learns of it.
@@ -207,23 +166,16 @@ impl Keeper<'_> {
         }
     }
 
-    fn start(&mut self, until: Mono, promised: bool, environment: &BTreeMap<String, String>) {
-        let (now, mut deadlines) = (Mono::now(), Deadlines::new(self.stopping, until));
+    fn start(&mut self, until: Mono, environment: &BTreeMap<String, String>) {
+        let deadlines = Deadlines::new(self.stopping, until);
         // The order is old: this process, or `tandem hold`, did not run meanwhile.
-        if !matches!({ deadlines }.act(now), Act::Wait(_)) {
+        if !matches!({ deadlines }.act(Mono::now()), Act::Wait(_)) {
             self.report(&Report::Ended(CommandEnd { asked: true, ..CommandEnd::default() }));
-            return;
-        }
-        let late = if promised { self.lateness.usual(now) } else { Duration::ZERO };
-        deadlines.late(late);
-        if !matches!({ deadlines }.act(now), Act::Wait(_)) {
-            self.report(&Report::Declined { late: Span(late) });
             return;
         }
         match self.spawn(environment) {
             Ok((pid, pidfd)) => {
-                self.kept =
-                    Some(Kept { pid, pidfd, deadlines, ended: None, killed: false, promised });
+                self.kept = Some(Kept { pid, pidfd, deadlines, ended: None, killed: false });
                 self.report(&Report::Started { pid });
             }
             Err(error) => self.report(&Report::Failed { why: error.to_string() }),
@@ -232,7 +184,7 @@ impl Keeper<'_> {
 
     /// Starts the command by way of `tandem starter`, which ties it to this process.
     fn spawn(&self, environment: &BTreeMap<String, String>) -> io::Result<(u32, OwnedFd)> {
-        let mut starter = tandem(own_program());
+        let mut starter = Command::new(std::env::current_exe()?);
         starter.args(["starter", &std::process::id().to_string()]);
         if self.ticks {
             // The starter moves the pipe to another number.

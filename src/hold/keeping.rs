@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
@@ -13,7 +13,6 @@ use std::time::Duration;
 use super::cgroup::Cgroup;
 use super::deadlines::Stopping;
 use super::protocol::{Order, Report};
-use crate::host::{own_program, tandem};
 use crate::time::Span;
 
 /// The most reports that wait; there are two a command.
@@ -63,7 +62,7 @@ impl Keeping {
         let (socket, theirs) = UnixStream::pair()?;
         socket.set_write_timeout(Some(ROOM))?;
         let Stopping { grace, margin } = stopping;
-        let mut keeper = tandem(own_program());
+        let mut keeper = Command::new(std::env::current_exe()?);
         keeper.arg("keeper");
         match output {
             Output::Inherited => {}

@@ -20,7 +20,6 @@ mod facts;
 mod family;
 mod keeper;
 mod keeping;
-mod lateness;
 mod name_lock;
 mod own_edge;
 mod place;

@@ -53,8 +53,6 @@ pub enum Happening {
     Again(Duration),
     /// It cannot be started.
     Failed(String),
-    /// It is not started: its keeper acts so late that it could not end it in time.
-    Declined(Span),
     /// The keeper is gone; what it kept is killed.
     Lost,
     /// The keeper did not end the command in time; this process does.
@@ -67,9 +65,7 @@ impl Happening {
         match self {
             Self::Started(_) => true,
             Self::Ended(end) => end.asked && !end.killed,
-            Self::Again(_) | Self::Failed(_) | Self::Declined(_) | Self::Lost | Self::Overrun => {
-                false
-            }
+            Self::Again(_) | Self::Failed(_) | Self::Lost | Self::Overrun => false,
         }
     }
 }
@@ -84,12 +80,6 @@ impl fmt::Display for Happening {
             Self::Ended(end) => write!(f, "the command ended by itself: {end}"),
             Self::Again(wait) => write!(f, "it starts again in {} at the earliest", Span(*wait)),
             Self::Failed(why) => write!(f, "the command cannot be started: {why}"),
-            Self::Declined(late) => write!(
-                f,
-                "the command is not started: this host acts {} ms late, and the claim leaves no \
-                 time for that",
-                late.get().as_millis()
-            ),
             Self::Lost => f.write_str("the keeper of the command died; all that it kept is killed"),
             Self::Overrun => f.write_str("the keeper did not end the command; it is killed now"),
         }
@@ -206,12 +196,6 @@ impl Run<'_> {
             Heard::Report(Report::Failed { why }) => {
                 (self.say)(Happening::Failed(why));
                 Ok(self.ended(CommandEnd::NOT_RUN))
-            }
-            Heard::Report(Report::Declined { late }) => {
-                (self.say)(Happening::Declined(late));
-                let wait = self.work.declined(Mono::now());
-                (self.say)(Happening::Again(wait));
-                Ok(None)
             }
             Heard::Report(Report::Ended(end)) => {
                 (self.say)(Happening::Ended(end));

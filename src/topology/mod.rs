@@ -10,7 +10,6 @@ mod bounds;
 mod check;
 mod consumer;
 mod defaults;
-mod derived;
 mod duty;
 mod election;
 mod elections;

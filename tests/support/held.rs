@@ -2,7 +2,6 @@
 //! of them run at a time.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -31,8 +30,6 @@ pub struct Stage {
     has_cgroups: bool,
     /// From SIGTERM to SIGKILL, if not as usual.
     grace: Option<&'static str>,
-    /// If it is not the one that is tested.
-    program: Option<PathBuf>,
 }
 
 /// Becomes a program that finds all cgroups read-only. The process stays the same.
@@ -61,7 +58,7 @@ impl Stage {
             broker.address
         );
         fs::write(folder.path().join("t.yaml"), text).unwrap();
-        Self { broker, folder, has_cgroups: true, grace: None, program: None }
+        Self { broker, folder, has_cgroups: true, grace: None }
     }
 
     /// The same, with so long from SIGTERM to SIGKILL.
@@ -77,12 +74,11 @@ impl Stage {
     }
 
     fn program(&self) -> Command {
-        let program = self.program.as_deref().unwrap_or(Path::new(crate::program()));
         if self.has_cgroups {
-            return Command::new(program);
+            return Command::new(crate::program());
         }
         let mut unshare = Command::new("unshare");
-        unshare.args(["--mount", "sh", "-ec", WITHOUT_CGROUPS, "sh"]).arg(program);
+        unshare.args(["--mount", "sh", "-ec", WITHOUT_CGROUPS, "sh", crate::program()]);
         unshare
     }
 
@@ -157,29 +153,11 @@ impl Stage {
     /// counts, too: the kernel keeps the lock until the last of them has ended. Who finds it taken
     /// writes that to `two`.
     pub fn hold_alone(&self, name: &str, body: &str) -> Hold {
-        self.hold_alone_by("sh", name, body)
-    }
-
-    /// The same, with another name for the shell that runs it.
-    pub fn hold_alone_by(&self, shell: &str, name: &str, body: &str) -> Hold {
         let script = format!(
             "exec 9>lock; flock -n 9 || {{ echo {name} >> two; exit 9; }}; \
              echo $$ > {name}.pid; {body}"
         );
-        self.hold(name, &[shell, "-c", &script])
-    }
-
-    /// A shell whose name the kernel cuts within a letter, after 15 bytes of it.
-    pub fn oddly_named_shell(&self) -> String {
-        let shell = self.path("nächtliche-prüfung");
-        symlink("/bin/sh", &shell).unwrap();
-        shell.display().to_string()
-    }
-
-    /// `tandem hold` from now on runs this file.
-    pub fn with_program(mut self, program: &Path) -> Self {
-        self.program = Some(program.to_owned());
-        self
+        self.hold(name, &["sh", "-c", &script])
     }
 
     /// What a file says by now.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -17,7 +17,6 @@ use crate::verdict::Exit;
 
 use super::list::{Item, Passed};
 use crate::chaos::Permission;
-use crate::host::tandem;
 
 /// How many characters of a failed run's standard error the summary shows.
 const WHY_MOST: usize = 400;
@@ -37,7 +36,7 @@ impl Child {
         folder: &Path,
     ) -> io::Result<Self> {
         let stderr = folder.with_extension("stderr");
-        let mut command = tandem(program);
+        let mut command = Command::new(program);
         command.args(["chaos", "run"]).arg(&item.experiment).arg("--out").arg(folder);
         if let Some(topology) = &item.topology {
             command.arg("-f").arg(topology);

@@ -16,5 +16,4 @@ mod scheduler;
 mod sidecar;
 mod unhealthy;
 mod unkillable;
-mod upgraded;
 mod versions;
