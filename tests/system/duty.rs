@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use support::duty::{ALONE, calm, log, said, with_program};
 use support::experiment::{Experiment, eventually, output, tandem};
 use support::leftovers::{Family, stands_still};
-use tandem::observation::{RunEvent, What};
+use tandem::observation::{Fact, RunEvent, What};
 
 const SOON: Duration = Duration::from_secs(60);
 /// Until the test ends it.
@@ -154,17 +154,24 @@ fn a_paused_program_stands_still_and_nothing_is_left_of_a_killed_controller() {
     let text = format!(
         "echo $$ > \"$1/new\"\nmv \"$1/new\" \"$1/pid\"\n{FORKS}while :; do sleep 0.01; done\n"
     );
-    let method = "version: 1\nname: pauses\nmethod:\n  \
-                  - {id: p, at: 200ms, fault: pause, for: 5m, target: {member: p1-1}}\n";
-    let order = Experiment::of("pauses.yaml", method);
-    let order = with_program(order, "r", ALONE, "", ("duty.sh", &text));
+    let order = Experiment::of("pauses.yaml", "").with("--allow-exec");
     let pid = order.folder.path().join("pid");
+    let method = format!(
+        "version: 1\nname: pauses\nmethod:\n  - {{id: begun, fault: exec, for: 100ms, timeout: 2m, \
+         undo: ['true'], command: [sh, -c, 'until [ -s {} ]; do sleep 0.05; done']}}\n  - {{id: p, \
+         after: begun, fault: pause, for: 5m, target: {{member: p1-1}}}}\n",
+        pid.display()
+    );
+    order.write("pauses.yaml", &method);
+    let order = with_program(order, "r", ALONE, "", ("duty.sh", &text));
     let run = order.start();
     run.await_facts("the pause", |facts| {
-        facts
-            .iter()
-            .find(|fact| matches!(fact.what, What::Run(RunEvent::FaultInForce { .. })))
-            .map(|_| ())
+        let in_force = |fact: &&Fact| {
+            let is_it = matches!(fact.what, What::Run(RunEvent::FaultInForce { .. }));
+            // That of the program has no victim.
+            is_it && fact.life.is_some()
+        };
+        facts.iter().find(in_force).map(drop)
     });
     let pid: u32 = await_text(&pid, "\n").trim().parse().unwrap();
     eventually("a program that stands still", SOON, || stands_still(pid).then_some(()));
