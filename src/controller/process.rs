@@ -146,13 +146,13 @@ impl Process {
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready == 0)
     }
 
-    /// What the kernel says of it, for somebody who waits for its end in vain: that it has ended,
-    /// or the state of each of its threads, and the place in the kernel where it waits.
+    /// What the kernel says of it, where its end was not seen: that it has ended, or the state of
+    /// each of its threads, and the place in the kernel where it waits.
     #[must_use]
     pub fn condition(&self) -> String {
         let pid = self.pid;
         if !self.lives() {
-            return format!("process {pid} has ended, and nobody noticed");
+            return format!("process {pid} has ended, and the controller has not seen it");
         }
         let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         let tasks = tasks.take(THREADS_SHOWN).map(|task| thread(&task.path()));

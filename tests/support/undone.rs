@@ -137,9 +137,11 @@ impl Stage {
     fn begun(&self, embedded: Embedded) -> Running {
         for _ in 0..BEGINS {
             let run = self.start(embedded);
-            let all = |facts: &[Fact]| (in_force(facts) == IN_FORCE.len() + 1).then_some(true);
-            let given_up = |facts: &[Fact]| was_given_up(facts).then_some(false);
-            if run.await_facts("all faults", |facts| all(facts).or_else(|| given_up(facts))) {
+            let begins = run.await_facts("all faults", |facts| {
+                let all = all_in_force(facts);
+                (all || was_given_up(facts)).then_some(all)
+            });
+            if begins {
                 return run;
             }
             println!("{}", run.finish());
@@ -213,6 +215,11 @@ fn in_force(facts: &[Fact]) -> usize {
     facts.iter().filter(in_force).count()
 }
 
+/// Whether all of them are.
+fn all_in_force(facts: &[Fact]) -> bool {
+    in_force(facts) == IN_FORCE.len() + 1
+}
+
 /// Whether the guard has ended the run, and a fault could not be injected for that.
 fn was_given_up(facts: &[Fact]) -> bool {
     facts.iter().any(|fact| {
@@ -223,8 +230,7 @@ fn was_given_up(facts: &[Fact]) -> bool {
 
 /// Waits until all of them are.
 fn are_in_force(run: &Running) {
-    let all = |facts: &[Fact]| in_force(facts) == IN_FORCE.len() + 1;
-    run.await_facts("all faults", |facts| all(facts).then_some(()));
+    run.await_facts("all faults", |facts| all_in_force(facts).then_some(()));
 }
 
 impl Drop for Stage {
