@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use super::identity::send;
 use super::ledger::page;
 use super::pipe::readable;
+use super::undo::UNDOING;
 use super::{Identity, Run, RunLocation, Suite, heal};
 use crate::host::DEATH;
 
@@ -17,8 +18,6 @@ use crate::host::DEATH;
 const GRACE: Duration = Duration::from_secs(20);
 /// How long a suite has. Its current run has to end first.
 const GRACE_OF_SUITE: Duration = Duration::from_secs(25);
-/// How long a guard has to undo, once its controller is gone.
-const UNDOING: Duration = DEATH.saturating_add(Duration::from_secs(10));
 
 /// Ends `run`, whose ledger is at `path`. Calls `done` with one line for each step.
 ///

@@ -7,18 +7,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::lease::LEASE;
 use super::line::{GuardError, Line, Loss};
+use super::undo::UNDOING;
 use super::{Children, Revival, Run, UserCommand, heal, page, parent, runs};
-use crate::host::DEATH;
 use crate::time::Mono;
-
-/// How long the guard has to undo what its controller could not.
-const UNDOING: Duration = DEATH.saturating_add(Duration::from_secs(10));
 
 /// A running guard. Dropping it closes the pipe, and the guard undoes what it holds.
 pub struct Guard {

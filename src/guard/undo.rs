@@ -14,6 +14,8 @@ use crate::error::chain;
 use crate::host::DEATH;
 use crate::time::{Mono, Span};
 
+/// How long a guard has to undo what its controller could not.
+pub(super) const UNDOING: Duration = DEATH.saturating_add(Duration::from_secs(10));
 /// A broker that still runs this long after its controller is gone was not killed.
 const DYING: Duration = Duration::from_secs(1);
 /// The polling interval.

@@ -8,7 +8,7 @@ use tandem::guard::Identity;
 
 use super::ends::UNMARKED;
 
-/// On no host it takes longer than this hold to end all of a command.
+/// The hold leaves a busy host the time to end all of a command.
 const GROUP: &str = "mode: exclusive, session: 10m, heartbeat: 300ms, hold: 20s, on_death: leave";
 
 /// Kills the one of two that works; then the other works, and finds nothing at its side.
