@@ -365,7 +365,10 @@ async fn remove(
     topic: &TopicName,
 ) -> Result<(), ProvisionError> {
     let failed = |source| ProvisionError::Remove { topic: topic.clone(), source };
-    Admin::new(cluster).map_err(failed)?.delete(topic).await.map_err(failed)?;
+    let admin = Admin::new(cluster).map_err(failed)?;
+    // A cluster that is down says so sooner than a request to it ends.
+    admin.enter().map_err(failed)?;
+    admin.delete(topic).await.map_err(failed)?;
     let bootstrap = cluster.bootstrap.clone();
     let entry = Entry { bootstrap, topic: topic.clone() };
     created.forget(&entry).map_err(|source| unrecorded(created, source))

@@ -16,17 +16,20 @@ use super::{Cluster, KafkaError, Trouble};
 use tandem_facts::ids::{ConsumerGroup, TopicName};
 use tandem_facts::time::{Mono, Span};
 
-/// The timeout of one request.
-pub(super) const REQUEST: Duration = Duration::from_secs(10);
+/// How long a request to a cluster that accepts connections may take: `request.timeout.ms` of
+/// Kafka's own clients. A busy broker needs more than ten seconds to delete a topic.
+pub(super) const REQUEST: Duration = Duration::from_secs(30);
+/// How long a cluster may take to accept a connection.
+const ACCEPTED: Duration = Duration::from_secs(10);
 /// How long all brokers may refuse connections. A starting broker needs a moment, and of a name
 /// with several addresses only one may have a listener.
 const REFUSED: Duration = Duration::from_secs(1);
-/// The interval at which the client's errors are polled.
+/// When the client's errors are polled first, while it waits for an answer.
 const GLANCE: Duration = Duration::from_millis(500);
 /// How long a coordinator may load its ledger.
-const LOADED: Duration = Duration::from_secs(10);
+const LOADED: Duration = REQUEST;
 /// How long a new topic may stay invisible.
-const VISIBLE: Duration = Duration::from_secs(10);
+const VISIBLE: Duration = REQUEST;
 
 /// A connection for provisioning.
 pub struct Admin {
@@ -83,13 +86,15 @@ impl Admin {
     /// # Errors
     /// The reason why the cluster does not.
     pub fn enter(&self) -> Result<(), KafkaError> {
-        let began = Mono::now();
-        while self.reader.fetch_metadata(Some(OFFSETS), GLANCE).is_err() {
+        let (began, mut tried) = (Mono::now(), Duration::ZERO);
+        // Each request waits as long as those before together: a slow broker answers one of them.
+        let wait = |tried: Duration| tried.max(GLANCE).min(ACCEPTED.saturating_sub(tried));
+        while self.reader.fetch_metadata(Some(OFFSETS), wait(tried)).is_err() {
             self.listen();
-            let tried = Mono::now().since(began);
+            tried = Mono::now().since(began);
             let lasting = self.errors.last_error().is_some_and(|it| it.is_lasting());
-            if lasting || tried >= REQUEST {
-                return Err(self.closed(REQUEST));
+            if lasting || tried >= ACCEPTED {
+                return Err(self.closed(ACCEPTED));
             }
             if self.errors.all_refuse() && tried >= REFUSED {
                 return Err(self.closed(REFUSED));

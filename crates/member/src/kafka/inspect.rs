@@ -21,7 +21,7 @@ use tandem_host::shown::line;
 /// group needs a coordinator.
 pub(super) const OFFSETS: &str = "__consumer_offsets";
 /// How long its partitions may lack leaders.
-const MADE: Duration = Duration::from_secs(10);
+const MADE: Duration = REQUEST;
 /// How long it may stay invisible after a coordinator was found. A broker that is not Kafka may not
 /// have this topic.
 const SEEN: Duration = Duration::from_millis(500);
