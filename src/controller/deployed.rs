@@ -143,7 +143,10 @@ impl Deployed {
 
     /// Whether it is stopped; `None` if it is gone.
     fn stopped(&self) -> Option<bool> {
-        self.process.is_stopped()
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.pid)).ok()?;
+        // The name, in parentheses, may contain anything, so count the fields after it.
+        let state = stat.rsplit_once(')')?.1.split_whitespace().next()?.to_owned();
+        Some(state == "T")
     }
 
     /// Whether it has not ended: a pidfd becomes readable when it does.

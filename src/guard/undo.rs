@@ -69,9 +69,7 @@ pub(super) fn undo(held: &[HeldProcess], owed: &[UserCommand], promised: &[Reviv
     let mut dying = Vec::new();
     // A member's programs may be stopped with it: their keepers must run to see it end.
     let pids: Vec<u32> = held.iter().map(|(pid, _)| *pid).collect();
-    if let Err(error) = signal_families(&pids, Signal::CONT) {
-        tracing::warn!(%error, "Not all programs of members can be found.");
-    }
+    signal_families(&pids, Signal::CONT);
     // Kill all first, then wait for all.
     for (pid, process) in held.iter().filter(|(_, process)| lives(process)) {
         end_group(*pid);

@@ -115,8 +115,7 @@ impl Course {
         }
     }
 
-    /// The keeper is gone, and all that it kept, or it did not start the command. Returns before
-    /// when it is not started again.
+    /// The keeper is gone, and all that it kept.
     pub(super) fn lost(&mut self, now: Mono) -> Mono {
         let began = if let Phase::Runs { began, .. } = self.phase { began } else { now };
         let not_before = now + self.backoff.after(began, now);

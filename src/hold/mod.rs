@@ -20,7 +20,6 @@ mod facts;
 mod family;
 mod keeper;
 mod keeping;
-mod lateness;
 mod name_lock;
 mod own_edge;
 mod place;
@@ -232,7 +231,7 @@ impl Holder {
     pub async fn refused(&self) -> HoldError {
         loop {
             if let Some(misfit) = self.status.refused.get() {
-                return HoldError::Join(JoinError::from(misfit.clone()));
+                return HoldError::Join(JoinError::from(*misfit));
             }
             tokio::time::sleep(LOOK).await;
         }

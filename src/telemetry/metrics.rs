@@ -16,7 +16,7 @@ use std::time::Duration;
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::metrics::{SdkMeterProvider, Temporality};
+use opentelemetry_sdk::metrics::SdkMeterProvider;
 use prometheus::Registry;
 use tokio::sync::oneshot;
 
@@ -46,8 +46,8 @@ pub enum MetricsError {
 pub struct Outlets {
     /// The scrape endpoint.
     pub scrape: Option<Scrape>,
-    /// The collector, the export interval, and from when the points count.
-    pub push: Option<(Target, Duration, Temporality)>,
+    /// The collector, and the export interval.
+    pub push: Option<(Target, Duration)>,
 }
 
 /// Makes metrics follow a run; may be cloned.
@@ -100,8 +100,7 @@ impl Metrics {
             .scope_info_enabled(false)
             .build()
             .map_err(MetricsError::Exporter)?;
-        let temporality = outlets.push.as_ref().map(|(_, _, temporality)| *temporality);
-        let pull = Shared::new(temporality.unwrap_or_default());
+        let pull = Shared::default();
         let provider = SdkMeterProvider::builder()
             .with_resource(resource(context))
             .with_reader(exporter)
@@ -120,7 +119,7 @@ impl Metrics {
                 rest are merged into the role \"other\"."
             );
         }
-        let push = outlets.push.map(|(target, interval, _)| {
+        let push = outlets.push.map(|(target, interval)| {
             Push::start(&target, interval, pull).map_err(MetricsError::Thread)
         });
         let push = push.transpose()?;

@@ -2,21 +2,22 @@
 
 use std::fs;
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use super::access::Ends;
-use crate::http::Peer;
-use crate::slots::Accepts;
+use crate::slots::{Accepts, Slot, Slots};
 
-/// The most open connections.
-pub(super) const CONNECTIONS_MAX: usize = 256;
+/// The most open connections; others wait to be accepted.
+const CONNECTIONS_MAX: usize = 256;
 
 /// A socket that listens, not served yet.
 #[derive(Debug)]
@@ -35,15 +36,24 @@ impl Drop for Removed {
     }
 }
 
-/// A socket that is served.
-pub(super) enum Listener {
+enum Kind {
     Tcp(TcpListener),
-    Unix(UnixListener, #[expect(dead_code, reason = "held, never read")] Removed),
+    Unix(UnixListener),
+}
+
+pub(super) struct Bounded {
+    slots: Slots<Kind>,
+    _removed: Option<Removed>,
 }
 
 pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+pub(super) struct Connection {
+    stream: Stream,
+    _slot: Slot,
 }
 
 /// Listens at `path`, where nothing is or the socket of a process that has ended. Only this user
@@ -60,18 +70,19 @@ pub(super) fn bind_unix(path: &Path) -> io::Result<Socket> {
     Ok(Socket::Unix(listener, removed))
 }
 
-impl Listener {
+impl Bounded {
     pub(super) fn new(socket: Socket) -> io::Result<Self> {
-        Ok(match socket {
-            Socket::Tcp(listener) => Self::Tcp(TcpListener::from_std(listener)?),
+        let (listener, removed) = match socket {
+            Socket::Tcp(listener) => (Kind::Tcp(TcpListener::from_std(listener)?), None),
             Socket::Unix(listener, removed) => {
-                Self::Unix(UnixListener::from_std(listener)?, removed)
+                (Kind::Unix(UnixListener::from_std(listener)?), Some(removed))
             }
-        })
+        };
+        Ok(Self { slots: Slots::of(listener, CONNECTIONS_MAX), _removed: removed })
     }
 }
 
-impl Accepts for Listener {
+impl Accepts for Kind {
     type Stream = Stream;
     type Peer = Ends;
 
@@ -84,7 +95,7 @@ impl Accepts for Listener {
                 let local = stream.local_addr()?;
                 Ok((Stream::Tcp(stream), Ends::Tcp { local, peer }))
             }
-            Self::Unix(listener, _) => {
+            Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
                 let user = stream.peer_cred()?.uid();
                 Ok((Stream::Unix(stream), Ends::Unix { user }))
@@ -93,60 +104,68 @@ impl Accepts for Listener {
     }
 }
 
-impl Peer for Ends {
-    type Who = Who;
+impl Listener for Bounded {
+    type Io = Connection;
+    type Addr = Ends;
 
-    fn who(&self) -> Option<Who> {
-        match self {
-            Self::Tcp { peer, .. } => (!peer.ip().is_loopback()).then(|| Who::At(peer.ip())),
-            Self::Unix { user } => Some(Who::User(*user)),
+    async fn accept(&mut self) -> (Connection, Ends) {
+        let (stream, ends, slot) = self.slots.accept().await;
+        (Connection { stream, _slot: slot }, ends)
+    }
+
+    fn local_addr(&self) -> io::Result<Ends> {
+        match self.slots.listener() {
+            Kind::Tcp(listener) => {
+                let local: SocketAddr = listener.local_addr()?;
+                Ok(Ends::Tcp { local, peer: local })
+            }
+            Kind::Unix(_) => Ok(Ends::Unix { user: rustix::process::getuid().as_raw() }),
         }
     }
 }
 
-/// Whose connections are counted together.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
-    At(IpAddr),
-    User(u32),
+impl Connected<IncomingStream<'_, Bounded>> for Ends {
+    fn connect_info(stream: IncomingStream<'_, Bounded>) -> Self {
+        *stream.remote_addr()
+    }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(context, into),
-            Self::Unix(stream) => Pin::new(stream).poll_read(context, into),
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_read(context, into),
+            Stream::Unix(stream) => Pin::new(stream).poll_read(context, into),
         }
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut *self {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Stream::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Self::Tcp(stream) => Pin::new(stream).poll_flush(context),
-            Self::Unix(stream) => Pin::new(stream).poll_flush(context),
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Unix(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -4,7 +4,6 @@
 mod apart;
 mod departed;
 mod ends;
-mod inherited;
 mod kept_up;
 mod linked;
 mod observed;
@@ -17,5 +16,4 @@ mod scheduler;
 mod sidecar;
 mod unhealthy;
 mod unkillable;
-mod upgraded;
 mod versions;
