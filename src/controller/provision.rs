@@ -365,10 +365,20 @@ async fn remove(
     topic: &TopicName,
 ) -> Result<(), ProvisionError> {
     let failed = |source| ProvisionError::Remove { topic: topic.clone(), source };
-    let admin = Admin::new(cluster).map_err(failed)?;
-    // A cluster that is down says so sooner than a request to it ends.
-    admin.enter().map_err(failed)?;
-    admin.delete(topic).await.map_err(failed)?;
+    let (of, name) = (cluster.clone(), topic.clone());
+    // The client's calls block the thread.
+    let runtime = tokio::runtime::Handle::current();
+    let deleted = tokio::task::spawn_blocking(move || {
+        runtime.block_on(async {
+            let admin = Admin::new(&of)?;
+            // A cluster that is down says so sooner than a request to it ends.
+            admin.enter()?;
+            admin.delete(&name).await
+        })
+    });
+    // This fails only while the runtime shuts down; the topic stays recorded then.
+    let Ok(deleted) = deleted.await else { return Ok(()) };
+    deleted.map_err(failed)?;
     let bootstrap = cluster.bootstrap.clone();
     let entry = Entry { bootstrap, topic: topic.clone() };
     created.forget(&entry).map_err(|source| unrecorded(created, source))

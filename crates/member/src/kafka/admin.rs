@@ -17,7 +17,7 @@ use tandem_facts::ids::{ConsumerGroup, TopicName};
 use tandem_facts::time::{Mono, Span};
 
 /// How long a request to a cluster that accepts connections may take: `request.timeout.ms` of
-/// Kafka's own clients. A busy broker needs more than ten seconds to delete a topic.
+/// Kafka's own clients. A busy broker may need more than ten seconds to delete a topic.
 pub(super) const REQUEST: Duration = Duration::from_secs(30);
 /// How long a cluster may take to accept a connection.
 const ACCEPTED: Duration = Duration::from_secs(10);
