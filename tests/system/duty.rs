@@ -109,6 +109,14 @@ fn a_program_that_crashes_is_started_again_and_what_it_left_is_ended_before() {
     assert!(gaps >= 1, "{gaps} gaps\n{run}");
 }
 
+/// A step that waits until test(1) finds this so.
+fn until(so: &str) -> String {
+    format!(
+        "fault: exec, for: 100ms, timeout: 2m, undo: ['true'], command: [sh, -c, 'until [ {so} ]; \
+         do sleep 0.05; done']"
+    )
+}
+
 /// One trial in which this happens to the leader of an exclusive role, whose program does this and
 /// has begun. The role moves, a program begins there, and two never run: nothing of a program
 /// outlives its claim. (One that is paused outlives it: for that there is the fence.) Returns the
@@ -116,12 +124,7 @@ fn a_program_that_crashes_is_started_again_and_what_it_left_is_ended_before() {
 fn moves(fault: &str, text: &str) -> String {
     let order = Experiment::of("moves.yaml", "").with("--allow-exec");
     let begun = order.folder.path().join("r.begun").display().to_string();
-    let [one, two] = [1, 2].map(|count| {
-        format!(
-            "fault: exec, for: 100ms, timeout: 2m, undo: ['true'], command: [sh, -c, 'until [ \
-             $(cat {begun} | wc -l) -ge {count} ]; do sleep 0.05; done']"
-        )
-    });
+    let [one, two] = [1, 2].map(|count| until(&format!("$(cat {begun} | wc -l) -ge {count}")));
     let method = format!(
         "version: 1\nname: moves\nsteady_state: {{settled: 300ms}}\nrecover: {{within: 2m}}\n\
          objective: {{leaders_per_group: 0}}\nmethod:\n  - {{id: one, {one}}}\n  - {{id: m, \
@@ -156,22 +159,21 @@ fn a_paused_program_stands_still_and_nothing_is_left_of_a_killed_controller() {
     );
     let order = Experiment::of("pauses.yaml", "").with("--allow-exec");
     let pid = order.folder.path().join("pid");
+    let begun = until(&format!("-s {}", pid.display()));
     let method = format!(
-        "version: 1\nname: pauses\nmethod:\n  - {{id: begun, fault: exec, for: 100ms, timeout: 2m, \
-         undo: ['true'], command: [sh, -c, 'until [ -s {} ]; do sleep 0.05; done']}}\n  - {{id: p, \
-         after: begun, fault: pause, for: 5m, target: {{member: p1-1}}}}\n",
-        pid.display()
+        "version: 1\nname: pauses\nmethod:\n  - {{id: begun, {begun}}}\n  - {{id: p, after: begun, \
+         fault: pause, for: 5m, target: {{member: p1-1}}}}\n"
     );
     order.write("pauses.yaml", &method);
     let order = with_program(order, "r", ALONE, "", ("duty.sh", &text));
     let run = order.start();
     run.await_facts("the pause", |facts| {
-        let in_force = |fact: &&Fact| {
+        let in_force = |fact: &Fact| {
             let is_it = matches!(fact.what, What::Run(RunEvent::FaultInForce { .. }));
             // That of the program has no victim.
             is_it && fact.life.is_some()
         };
-        facts.iter().find(in_force).map(drop)
+        facts.iter().any(in_force).then_some(())
     });
     let pid: u32 = await_text(&pid, "\n").trim().parse().unwrap();
     eventually("a program that stands still", SOON, || stands_still(pid).then_some(()));
