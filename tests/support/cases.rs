@@ -27,8 +27,7 @@ pub fn cases(seed: u64, count: u32) -> Config {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let foreign: Vec<String> = names.filter(|name| name.starts_with("PROPTEST_")).collect();
     assert!(foreign.is_empty(), "unset {foreign:?}: tests/explore draws what the source does not");
-    let base: Option<u64> = number("TANDEM_EXPLORE");
-    let times = base.and_then(|_| number("TANDEM_EXPLORE_TIMES")).map_or(1, NonZeroU32::get);
+    let times = base().and_then(|_| number("TANDEM_EXPLORE_TIMES")).map_or(1, NonZeroU32::get);
     let [local, global] = REFUSED.map(|most| most.saturating_mul(times));
     Config {
         cases: count.saturating_mul(times),
@@ -37,9 +36,23 @@ pub fn cases(seed: u64, count: u32) -> Config {
         failure_persistence: Some(Box::new(FileFailurePersistence::SourceParallel(FOUND))),
         max_shrink_iters: SHRUNK,
         rng_algorithm: RngAlgorithm::ChaCha,
-        rng_seed: RngSeed::Fixed(base.map_or(seed, |base| mixed(base, seed))),
+        rng_seed: RngSeed::Fixed(drawn_from(seed)),
         ..Config::default()
     }
+}
+
+/// What is drawn from in place of this seed, if others are explored.
+pub fn drawn_from(seed: u64) -> u64 {
+    base().map_or(seed, |base| mixed(base, seed))
+}
+
+/// Whether cases are drawn that the source does not name.
+pub fn explored() -> bool {
+    base().is_some()
+}
+
+fn base() -> Option<u64> {
+    number("TANDEM_EXPLORE")
 }
 
 /// A seed of its own for each property, and for each number that is explored from.

@@ -1,5 +1,5 @@
 //! What the trials say about those to come: against a reference, by simulation, and in the report.
-//! The reference is SciPy, which needs Python with venv.
+//! The reference is SciPy; only to ask it again takes Python with venv.
 
 #![allow(
     clippy::float_cmp,
