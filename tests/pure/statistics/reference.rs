@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
+use support::cases::{drawn_from, explored};
 use tandem::statistics::{binomial, fisher, quantile, two_samples};
-use tandem_test_support::cases::{drawn_from, explored};
 
 use super::SEED;
 
