@@ -82,14 +82,15 @@ fn watch_head(root: &Path) {
         let path = git(root, &["rev-parse", "--git-path", name])?;
         Some(root.join(path))
     };
+    for path in ["HEAD", "packed-refs"].into_iter().filter_map(path).filter(|path| path.exists()) {
+        watch(&path);
+    }
     let branch = git(root, &["symbolic-ref", "--quiet", "HEAD"]);
-    for name in ["HEAD", "packed-refs"].into_iter().chain(branch.as_deref()) {
-        let Some(path) = path(name) else { continue };
-        if path.exists() {
-            watch(&path);
-        } else if let Some(folder) = path.parent().filter(|folder| folder.exists()) {
-            watch(folder);
-        }
+    let Some(branch) = branch.as_deref().and_then(path) else { return };
+    if branch.exists() {
+        watch(&branch);
+    } else if let Some(folder) = branch.parent().filter(|folder| folder.exists()) {
+        watch(folder);
     }
 }
 

@@ -19,6 +19,8 @@ pub fn environment(name: &str, packages: &[&str]) -> PathBuf {
         done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
         let mut install = Command::new(&python);
         install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        // Two minutes of attempts: a registry may fail for a moment.
+        install.args(["--retries", "9"]);
         done(install.args(packages));
         fs::write(complete, packages.join(" ")).unwrap();
     }

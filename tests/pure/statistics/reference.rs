@@ -2,43 +2,26 @@
 //! each question; UPDATE=1 asks it again, and what `tests/explore` draws it is asked in any case.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
+use support::ROOT;
 use support::cases::{drawn_from, explored};
+use support::python::environment;
 use tandem::statistics::{binomial, fisher, quantile, two_samples};
 
 use super::SEED;
 
 const VERSION: &str = "1.16.3";
 
-/// An environment of its own below the target folder, made once.
-fn python() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scipy-{VERSION}"));
-    let python = folder.join("bin/python");
-    let complete = folder.join("complete");
-    if !complete.exists() {
-        let done = |command: &mut Command| assert!(command.status().unwrap().success());
-        done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
-        let mut install = Command::new(&python);
-        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        // Two minutes of attempts: a registry may fail for a moment.
-        install.args(["--retries", "9"]);
-        done(install.arg(format!("scipy=={VERSION}")));
-        std::fs::write(complete, "").unwrap();
-    }
-    python
-}
-
 /// What SciPy answers, one answer a question: as it stands in the file, or as it answers now.
 fn answers(questions: &[Value]) -> Vec<Value> {
     if explored() {
         return answers_now(questions);
     }
-    let file = format!("{}/tests/data/scipy-{VERSION}.txt", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("{ROOT}/tests/data/scipy-{VERSION}.txt");
     if std::env::var_os("UPDATE").is_some() {
         let pairs = questions.iter().zip(answers_now(questions));
         let lines: String = pairs.map(|(asked, said)| format!("{asked}\t{said}\n")).collect();
@@ -55,9 +38,9 @@ fn answers(questions: &[Value]) -> Vec<Value> {
 }
 
 fn answers_now(questions: &[Value]) -> Vec<Value> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pure/statistics/reference.py");
-    let mut child = Command::new(python())
-        .arg(script)
+    let python = environment("scipy", &[&format!("scipy=={VERSION}")]);
+    let mut child = Command::new(python)
+        .arg(format!("{ROOT}/tests/pure/statistics/reference.py"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
