@@ -103,7 +103,7 @@ fn counted(publishers: Publishers, members: usize) -> (f64, f64) {
 
 #[test]
 fn the_load_of_a_calm_group_is_what_the_plan_says() {
-    for members in [3, 5, 10] {
+    for members in [2, 3, 5] {
         let text = format!(
             "version: 1\nname: x\nroles: {{count: 16, prefix: r-}}\nclusters: {{a: embedded}}\n\
              groups: {{p: {{cluster: a, members: {members}}}}}\n"
