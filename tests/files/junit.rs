@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use support::experiment::{output, tandem};
 use support::facts::{Story, at, brief, plan};
+use support::python::{environment, pip};
 use support::recorded::{kills, record};
 use tandem::observation::{MemberEvent, Outcome, RunEvent, What};
 use tandem::time::{Span, Wall};
@@ -104,7 +105,6 @@ fn schema() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pytest-{PYTEST}"));
     let schema = folder.join("testing/example_scripts/junit-10.xsd");
     if !schema.exists() {
-        let python = folder.join("venv/bin/python");
         let run = |command: &mut Command| {
             let done = output(command);
             assert!(
@@ -113,12 +113,8 @@ fn schema() -> PathBuf {
                 String::from_utf8_lossy(&done.stderr)
             );
         };
-        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder.join("venv")));
-        let pip = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"];
-        // Two minutes of attempts: a registry may fail for a moment.
-        let sources = ["--retries", "9", "--no-binary", "pytest", "--dest"];
-        let mut fetch = Command::new(python);
-        fetch.args(pip).args(sources).arg(&folder);
+        let mut fetch = pip(&environment("python", &[]), "download");
+        fetch.args(["--no-deps", "--no-binary", "pytest", "--dest"]).arg(&folder);
         run(fetch.arg(format!("pytest=={PYTEST}")));
         let archive = folder.join(format!("pytest-{PYTEST}.tar.gz"));
         let mut tar = Command::new("tar");
