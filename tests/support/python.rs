@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 static MAKING: Mutex<()> = Mutex::new(());
 
-/// The interpreter of an environment with these packages, made once below the target folder. Without
-/// a package it has `pip` alone.
+/// The interpreter of an environment with these packages, made once below the target folder.
+/// Without a package it has `pip` alone.
 pub fn environment(name: &str, packages: &[&str]) -> PathBuf {
     let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = crate::scratch().join(name);
