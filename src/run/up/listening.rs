@@ -79,7 +79,14 @@ impl<'a> Listener<'a> {
         service: &'a Service,
         watching: Watching,
     ) -> Self {
-        let (seen, past) = (Seen::default(), Some(Past::new(false)));
+        let past = if request.supervisor.is_some() {
+            Some(Past::new(false))
+        } else {
+            // It was started for this process: nothing was before.
+            (request.on_caught)(record);
+            None
+        };
+        let seen = Seen::default();
         Self { request, record, service, watching, past, seen, again: 0 }
     }
 

@@ -9,7 +9,7 @@ use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use rustix::process::Signal;
 use tandem::ids::{GroupName, Life};
-use tandem::journal::Recording;
+use tandem::journal::{Recording, read_parts};
 use tandem::live_view::Level;
 use tandem::observation::{RunEvent, What};
 use tandem::timeline::{Interval, Timeline};
@@ -18,7 +18,7 @@ use crate::otlp::agrees::{logs_match_facts, named};
 use crate::otlp::receiver::{self, Receiver};
 use crate::otlp::trouble::PATIENT;
 use crate::single::{SINGLE, await_gap, kill_member};
-use support::experiment::{eventually, output, signal_pid, tandem};
+use support::experiment::{PATIENCE, eventually, output, signal_pid, tandem};
 use support::up::Up;
 use support::windowed::{records_lead, wall, windows, windows_agree};
 
@@ -162,6 +162,36 @@ fn lost(said: &str) -> (usize, usize) {
     let words: Vec<&str> = lost.split(' ').collect();
     assert_eq!((words[1], words[3]), ("spans,", "log"), "{said}");
     (words[0].parse().unwrap(), words[2].parse().unwrap())
+}
+
+/// It is stopped from its start until a member has died twice: its supervisor goes on meanwhile.
+#[test]
+fn what_happens_before_it_reads_is_sent() {
+    let mut up = Up::start(&format!("-f topologies/solo.yaml --otlp http://{GONE}"));
+    up.supervisor();
+    up.signal(Signal::STOP);
+    for incarnation in [1, 2] {
+        let pid = eventually("a member", PATIENCE, || started(&up, incarnation));
+        signal_pid(pid, Signal::KILL);
+    }
+    eventually("the third life", PATIENCE, || started(&up, 3));
+    up.signal(Signal::CONT);
+    up.await_health(Level::Led);
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let said = up.said();
+    assert_eq!(lost(&said).1, written_count(&up), "{said}");
+}
+
+/// The process of this life of a member, by the journal so far.
+fn started(up: &Up, incarnation: u64) -> Option<u32> {
+    let facts = read_parts(&up.out).ok()?.facts;
+    facts.into_iter().find_map(|fact| match (fact.what, fact.life?) {
+        (What::Run(RunEvent::Started { pid, .. }), life) => {
+            (life.member.as_str() == "p1-1" && life.incarnation.0 == incarnation).then_some(pid)
+        }
+        _ => None,
+    })
 }
 
 #[test]
