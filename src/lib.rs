@@ -32,6 +32,7 @@
 //! | | [`verdict`] | verdict and numbers from intervals |
 //! | `tandem` | [`built`], [`yaml`] | the commit of the build; parsing of YAML with positions |
 //! | | [`slots`] | a listener with a bounded number of connections |
+//! | | `http` | a server of HTTP with bounds on what a client can hold |
 //! | | `secured` | the TLS of members whose traffic passes through edges |
 //! | | [`topology`] | the topology, its plan, and the bounds |
 //! | | [`live_view`], [`html_report`] | the state of a topology; a run as one HTML file |
@@ -77,6 +78,7 @@ pub use tandem_member::kafka;
 pub use tandem_neli as neli;
 
 pub mod built;
+mod http;
 pub mod slots;
 
 mod secured;

@@ -51,38 +51,19 @@ pub struct Slots<L = TcpListener> {
 #[derive(Debug)]
 pub struct Slot(#[expect(dead_code, reason = "held, never read")] OwnedSemaphorePermit);
 
-impl Slots {
-    /// `count` connections at a time on this listener, which does not block.
-    ///
-    /// # Errors
-    /// The runtime cannot watch the listener.
-    pub fn new(listener: std::net::TcpListener, count: usize) -> io::Result<Self> {
-        Ok(Self::of(TcpListener::from_std(listener)?, count))
-    }
-
-    /// Where it listens.
-    ///
-    /// # Errors
-    /// The system does not say.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
-    }
-}
-
 impl<L: Accepts> Slots<L> {
     /// `count` connections at a time on this listener.
     pub fn of(listener: L, count: usize) -> Self {
         Self { listener, permits: Arc::new(Semaphore::new(count)) }
     }
 
-    /// The listener.
-    pub const fn listener(&self) -> &L {
-        &self.listener
-    }
-
-    /// The next connection, once there is a slot for it.
-    pub async fn accept(&mut self) -> (L::Stream, L::Peer, Slot) {
+    /// The next connection, once there is a slot for it. Where there is none, `make_room` is called
+    /// once before.
+    pub async fn accept(&mut self, make_room: impl Fn()) -> (L::Stream, L::Peer, Slot) {
         loop {
+            if self.permits.available_permits() == 0 {
+                make_room();
+            }
             // The semaphore is never closed.
             let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
                 std::future::pending::<()>().await;
@@ -103,16 +84,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_waits_for_a_slot() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let mut slots = Slots::new(listener, 1).unwrap();
-        let address = slots.local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut slots = Slots::of(listener, 1);
         let _both = (TcpStream::connect(address).await, TcpStream::connect(address).await);
-        let first = slots.accept().await;
+        let first = slots.accept(|| ()).await;
         // Nothing that comes later shows that none got in until then.
         let soon = Duration::from_millis(50);
-        assert!(timeout(soon, slots.accept()).await.is_err(), "a second one got in");
+        assert!(timeout(soon, slots.accept(|| ())).await.is_err(), "a second one got in");
         drop(first);
-        timeout(Duration::from_secs(60), slots.accept()).await.unwrap();
+        timeout(Duration::from_secs(60), slots.accept(|| ())).await.unwrap();
     }
 }

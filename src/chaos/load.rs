@@ -16,8 +16,8 @@ pub const TOPOLOGY: &str = "topologies/duo.yaml";
 /// The hint if the default topology cannot be read.
 const UNNAMED: &str =
     "it is the default; name your own with -f, or a shipped one, as in -f topologies/duo.yaml";
-/// The longest file that is read; Tandem's own files are less than a hundredth of this.
-const SIZE_MOST: u64 = 1 << 20;
+/// The longest file that is read, in bytes: a million names have their place.
+const SIZE_MOST: u64 = 32 << 20;
 
 /// An experiment and the plan that it fits, ready to be run.
 #[derive(Debug, Clone)]
@@ -219,7 +219,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
     let mut bytes = Vec::new();
     file.take(SIZE_MOST + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > SIZE_MOST {
-        return Err(unreadable("is longer than 1 MiB".to_owned()));
+        return Err(unreadable("is longer than 32 MiB".to_owned()));
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();

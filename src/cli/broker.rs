@@ -9,7 +9,7 @@ use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::{Broker, BrokerError, BrokerSettings};
+use crate::broker::{Advertised, Broker, BrokerError, BrokerSettings};
 
 /// Run a small Kafka broker in memory, for first use, tests and chaos.
 ///
@@ -21,11 +21,17 @@ use crate::broker::{Broker, BrokerError, BrokerSettings};
 Examples:
   tandem broker                                  on 127.0.0.1:9092, until Ctrl-C
   tandem broker --listen 127.0.0.1:0             on a free port, which is printed
+  tandem broker --listen 0.0.0.0:9092 --advertise localhost:19092
+                                                 in a container, by docker run -p 19092:9092
   tandem broker --auto-create-topics 4           topics exist once a client names them")]
 pub(super) struct BrokerArgs {
     /// The address to listen on; port 0 means any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9092")]
     pub listen: SocketAddr,
+    /// Tell clients this address, as HOST:PORT: for a broker behind a mapped port or a proxy, where
+    /// clients reach another one than it listens on. Kafka's advertised.listeners.
+    #[arg(long, value_name = "ADDRESS")]
+    pub advertise: Option<Advertised>,
     /// Create topics that clients name and that do not exist, with so many partitions.
     #[arg(long, value_name = "PARTITIONS")]
     pub auto_create_topics: Option<NonZeroU32>,
@@ -67,6 +73,7 @@ async fn serve(args: &BrokerArgs) -> Result<(), BrokerCommandError> {
     let interrupt = signal(SignalKind::interrupt()).map_err(system)?;
     let terminate = signal(SignalKind::terminate()).map_err(system)?;
     let settings = BrokerSettings {
+        advertise: args.advertise.clone(),
         auto_create: args.auto_create_topics,
         fences: args.fences.clone(),
         ..BrokerSettings::default()

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use crate::chaos::{Kind, Need};
 use crate::controller::Broker;
 use crate::guard::{Rehearsal, rehearse};
+use crate::host::own_program;
 use crate::topology::{Plan, PlannedCluster};
 
 /// What this machine can do, as tested.
@@ -16,7 +17,7 @@ pub(super) struct Machine {
 impl Machine {
     /// Tests it on a process of our own.
     pub(super) fn look() -> Self {
-        let rehearsed = std::env::current_exe().and_then(rehearse);
+        let rehearsed = rehearse(own_program());
         let refused = |error: std::io::Error| error.to_string();
         match rehearsed {
             Ok(Rehearsal { stops, kills }) => {

@@ -15,6 +15,7 @@ use super::{Failure, Output, chaos_on, log_lines, log_to_stderr};
 use crate::built::Built;
 use crate::chaos::{Allowed, Choice, Permission, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
+use crate::host::own_program;
 use crate::ids::TopologyName;
 use crate::journal::{Header, VERSION};
 use crate::run::{
@@ -144,7 +145,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::Unable, &error))?;
-    let program = std::env::current_exe().map_err(|error| Failure::new(Exit::Unable, &error))?;
+    let program = own_program();
     let mut request = request(args, prepared, program);
     let listener = args.metrics.bind()?;
     let mut metering =

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -22,6 +21,7 @@ use crate::hold::{
     Cgroup, Departs, Facts, HoldError, Holder, NameLock, OnExit, OwnEdge, Stopping, Wrapped,
     Wrapper, cluster_of, ensure_ledger, is_embedded, no_longer_up,
 };
+use crate::host::ending_signals;
 use crate::ids::{GroupName, Life, MemberId, RoleIndex, RoleName};
 use crate::member::config_of;
 use crate::time::Span;
@@ -70,8 +70,8 @@ type Work = ((RoleIndex, RoleName), Stopping);
 /// keeps up: if that ends, `tandem hold` ends as well. One process at a time may use a name; what
 /// an earlier one with this name has left running is killed before the member joins; in a cgroup
 /// (v2) of its own, which the command has where this process may make one, all of it is found.
-/// SIGTERM, SIGINT or SIGHUP stop the command and leave the group; in non-exclusive mode the
-/// command runs on until another member leads.
+/// SIGTERM, SIGINT or SIGHUP (unless nohup had it ignored) stop the command and leave the group; in
+/// non-exclusive mode the command runs on until another member leads.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -80,9 +80,9 @@ Examples:
   tandem hold -f mine.yaml --group p1 --name a --serve 127.0.0.1:7070
   curl -X PUT -d '{\"well\":false}' http://127.0.0.1:7070/v1/health
 
-Exit codes: 0 it was asked to end, and the command is gone; 1 could not run, or the command does not
-end; 2 usage or invalid file. With --on-exit leave: the exit code of the command, or 128 and the
-number of the signal that killed it.")]
+Exit codes: 0 it was asked to end, alone or together with the command, which is gone; 1 could not
+run, or the command does not end; 2 usage or invalid file. With --on-exit leave: the exit code of
+the command, or 128 and the number of the signal that killed it.")]
 pub(super) struct HoldArgs {
     #[command(flatten)]
     topology: TopologyArgs,
@@ -151,6 +151,7 @@ impl From<Restart> for OnExit {
 pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
     let plan = args.topology.plan()?;
     let group = args.group_of(&plan)?;
+    args.has_a_name_of_its_own(&plan)?;
     let work = args.work(&plan, group)?;
     args.promises(group)?;
     let sidecar = args.sidecar()?;
@@ -163,7 +164,7 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
     let life = Life { member: args.name.clone(), incarnation: name.incarnation };
     let edge = OwnEdge::of((&plan, group), &args.name, &cluster);
     let reached = edge.as_ref().map_or(&cluster, OwnEdge::cluster);
-    let config = args.linked(group, config_of(life, group, reached))?;
+    let config = args.linked(group, config_of(life, &plan, (&args.group, group), reached))?;
     Member::fits(&config).map_err(|error| failed(error.into()))?;
     let of = (plan.topology.clone(), args.group.clone());
     let claims = Arc::new(Claims::new(config.width));
@@ -290,7 +291,7 @@ fn say(holder: &Holder, what: &dyn std::fmt::Display) {
 /// Set by the signals that end the command.
 fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGTERM, SIGINT, SIGHUP] {
+    for signal in ending_signals() {
         let set = signal_hook::flag::register(signal, Arc::clone(&stop));
         set.map_err(|error| Failure::new(Exit::Unable, &error))?;
     }
@@ -313,6 +314,17 @@ impl HoldArgs {
             let names = plan.groups.keys().map(GroupName::as_str);
             let hint = choices(self.group.as_str(), names);
             invalid(format!("--group: there is no group `{}`: {hint}", self.group))
+        })
+    }
+
+    /// Members of the topology are told apart by their groups and names, joined.
+    fn has_a_name_of_its_own(&self, plan: &Plan) -> Result<(), Failure> {
+        let (group, name) = (&self.group, &self.name);
+        plan.read_as(group, name).map_or(Ok(()), |(other, rest)| {
+            Err(invalid(format!(
+                "--name: member `{name}` of group `{group}` is read as member `{rest}` of \
+                 group `{other}`: choose another name"
+            )))
         })
     }
 

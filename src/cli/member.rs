@@ -54,6 +54,10 @@ pub(super) struct MemberArgs {
     /// The Kafka consumer group (`group.id`).
     #[arg(long, value_name = "GROUP", required_unless_present_any = ELSEWHERE)]
     consumer_group: Option<ConsumerGroup>,
+    /// Which group of which topology it is of: of two members of one consumer group that name
+    /// different ones, the one that came later leaves.
+    #[arg(long, value_name = "TOPOLOGY/GROUP@CONSUMER-GROUP")]
+    of: Option<String>,
     /// S: the session timeout. The broker reassigns the partitions of a member that is silent for
     /// so long.
     #[arg(long, value_name = "DURATION", default_value = "1s")]
@@ -339,6 +343,7 @@ pub(super) fn run(mut args: MemberArgs) -> Result<Exit, Failure> {
         instance: args.instance,
         fences: Some(usual::fences()),
         versions: Versions::OURS,
+        named: member::named(args.of),
     };
     let programs = args.duty.map(|order| {
         let duties = Duties::new(order, &config);

@@ -157,9 +157,10 @@ impl Metering {
         }
         let annotations = grafana.map(|grafana| Annotations::start(grafana, &context)).transpose();
         let annotations = annotations.map_err(|error| Failure::new(Exit::Unable, &error))?;
-        let push = settings.and_then(|settings| settings.metrics.clone());
+        let push = settings
+            .and_then(|settings| Some((settings.metrics.clone()?, interval, settings.temporality)));
         let wanted = scrape.is_some() || push.is_some();
-        let outlets = Outlets { scrape, push: push.map(|target| (target, interval)) };
+        let outlets = Outlets { scrape, push };
         let metrics = wanted.then(|| Metrics::start(&header.plan, &context, outlets)).transpose();
         let metrics = metrics.map_err(|error| Failure::new(Exit::Unable, &error))?;
         Ok(Self { metrics, annotations, concluded: Mono::ZERO })

@@ -26,6 +26,7 @@ mod events;
 mod exit_codes;
 mod export;
 mod failure;
+mod first_process;
 mod guard;
 mod halt;
 mod hold;
@@ -139,6 +140,8 @@ Exit codes: those of `tandem chaos run`."
     #[command(hide = true)]
     Starter(keeper::StarterArgs),
     #[command(hide = true)]
+    Gate(keeper::GateArgs),
+    #[command(hide = true)]
     Witness(witness::WitnessArgs),
 }
 
@@ -162,9 +165,15 @@ fn print(text: &[u8]) -> Result<Exit, Failure> {
 /// Runs the command that the arguments name, and returns the exit code of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    crate::host::take_name();
     // The controller, the edges and the embedded broker hold several descriptors per member. If
     // this fails, `doctor` reports the limit.
     crate::host::raise_descriptors().ok();
+    // If this fails, the end of a child is reported as unknown.
+    crate::host::keep_ended_children().ok();
+    if first_process::is_first() {
+        return ended(first_process::attend().map_err(|error| Failure::new(Exit::Unable, &error)));
+    }
     let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if let Command::Supervisor = cli.command {
@@ -209,9 +218,10 @@ pub fn main() -> ExitCode {
         Command::Edge => edge::run(),
         Command::Keeper(args) => keeper::run(&args),
         Command::Witness(args) => witness::run(&args),
-        // These two may end with the exit code of a command of the user.
+        // These three may end with the exit code of a command of the user.
         Command::Hold(args) => return ended(hold::run(&args)),
         Command::Starter(args) => return ended(Ok(keeper::start(&args))),
+        Command::Gate(args) => return ended(Ok(keeper::wait(&args))),
     };
     ended(result.map(Exit::code))
 }

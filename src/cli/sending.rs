@@ -1,5 +1,6 @@
 //! Options for telemetry over OTLP, and the report on what was sent.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +43,13 @@ impl OtlpArgs {
 /// A setting is invalid.
 pub(super) fn settings(url: Option<&str>) -> Result<Option<ExportSettings>, Failure> {
     let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
-    ExportSettings::read(url, variable).map_err(|error| Failure::new(Exit::Invalid, &error))
+    let settings = ExportSettings::read(url, variable);
+    let settings = settings.map_err(|error| Failure::new(Exit::Invalid, &error))?;
+    for note in settings.iter().flat_map(|settings| &settings.notes) {
+        // No log is set up yet. A closed standard error is not an error.
+        writeln!(super::console::err(), "of OpenTelemetry's variables: {note}").ok();
+    }
+    Ok(settings)
 }
 
 /// Sends the telemetry of one run.

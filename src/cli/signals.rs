@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 use crate::guard::Identity;
+use crate::host::ending_signals;
 use crate::verdict::Exit;
 
 /// A shared request to end a run.
@@ -65,7 +66,7 @@ impl Interrupt {
     /// Listens for signals until the returned set is dropped.
     pub(super) fn listen(&self) -> Result<JoinSet<()>, Failure> {
         let mut signals = JoinSet::new();
-        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        for kind in ending_signals().into_iter().map(SignalKind::from_raw) {
             let mut signal = signal(kind).map_err(|error| Failure::new(Exit::Unable, &error))?;
             let interrupt = self.clone();
             signals.spawn(async move {

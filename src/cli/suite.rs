@@ -22,6 +22,7 @@ use super::sending::OtlpArgs;
 use super::{Failure, Output};
 use crate::chaos::shown;
 use crate::guard::{enter_suite, suites_at};
+use crate::host::own_program;
 use crate::time::{Mono, Wall};
 use crate::verdict::Exit;
 use crate::yaml::Override;
@@ -108,7 +109,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
         Failure::text(Exit::Unable, format!("cannot write to {}: {error}", at.display()))
     })?;
     let signals = Signals::listen().map_err(failed)?;
-    let program = std::env::current_exe().map_err(failed)?;
+    let program = own_program();
     let (mut err, mut rows) = (super::console::err(), Vec::new());
     for (number, item) in (1..).zip(&items) {
         // A closed standard error is not an error.

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::signals::Interrupt;
 use super::{ASIDE, Failure};
+use crate::host::own_program;
 use crate::observation::Outcome;
 use crate::run::{Charge, Ended, RunError, Surroundings, supervise};
 use crate::supervision::Start;
@@ -69,7 +70,7 @@ pub(super) fn run() -> Result<Exit, Failure> {
     io::stdin().lock().take(CHARGE_MAX).read_to_string(&mut charge).map_err(failed)?;
     let charge: Charge =
         serde_json::from_str(&charge).map_err(|error| Failure::new(Exit::Unable, &error))?;
-    let program = std::env::current_exe().map_err(failed)?;
+    let program = own_program();
     // Members write many short lines. With a second worker, waking it took a sixth of the CPU time
     // of an idle process.
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -19,6 +19,7 @@ use super::up_telemetry::{UpTelemetry, UpTelemetryArgs};
 use super::{Failure, Output, log_lines, log_to_stderr, notify, programs};
 use crate::built::Built;
 use crate::guard::{kept_up, runs};
+use crate::host::own_program;
 use crate::journal::{Bounds, Header, VERSION};
 use crate::live_view::{Happening, farewell};
 use crate::observation::Outcome;
@@ -58,10 +59,10 @@ const READS: Duration = Duration::from_secs(1);
 /// observers may run. Of members that have another clock, those on other machines, it knows only
 /// that they are there.
 ///
-/// Ctrl-C (or SIGTERM, SIGHUP, the key q) ends it: the members leave. A second Ctrl-C ends it and
-/// its supervisor at once, and the guard undoes the rest. `tandem down NAME`, with the name of the
-/// topology, ends it, too, whether or not an `up` runs. The output folder has the latest journals;
-/// `tandem report` judges them.
+/// Ctrl-C (or SIGTERM, the key q, or SIGHUP without nohup) ends it: the members leave. A second
+/// Ctrl-C ends it and its supervisor at once, and the guard undoes the rest. `tandem down NAME`,
+/// with the name of the topology, ends it, too, whether or not an `up` runs. The output folder has
+/// the latest journals; `tandem report` judges them.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -141,7 +142,7 @@ pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         .enable_all()
         .build()
         .map_err(failed)?;
-    let program = std::env::current_exe().map_err(failed)?;
+    let program = own_program();
     let supervisor =
         if args.observe { None } else { runtime.block_on(found(&plan, args.replace))? };
     let mut request = request(args, plan, text, program);

@@ -39,8 +39,9 @@ impl Departures {
         }
         let own = life.clone();
         let leave = move || {
-            if let Some(Err(pids)) = work.as_deref().map(end_marked) {
-                tracing::error!(life = %own, ?pids, "Programs of a dead member do not end.");
+            if let Some(Err(error)) = work.as_deref().map(end_marked) {
+                let error = crate::error::chain(&error);
+                tracing::error!(life = %own, error, "Programs of a dead member do not end.");
                 return;
             }
             let Some((config, member_id)) = group else { return };

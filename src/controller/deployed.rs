@@ -143,10 +143,7 @@ impl Deployed {
 
     /// Whether it is stopped; `None` if it is gone.
     fn stopped(&self) -> Option<bool> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.pid)).ok()?;
-        // The name, in parentheses, may contain anything, so count the fields after it.
-        let state = stat.rsplit_once(')')?.1.split_whitespace().next()?.to_owned();
-        Some(state == "T")
+        self.process.is_stopped()
     }
 
     /// Whether it has not ended: a pidfd becomes readable when it does.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -19,6 +19,7 @@ use tokio::process::ChildStdout;
 
 use super::log_file::LogFile;
 use crate::guard::{Guard, GuardError, MARK};
+use crate::host::tandem;
 
 /// Of so many threads the condition of a process tells.
 const THREADS_SHOWN: usize = 32;
@@ -80,7 +81,7 @@ impl Process {
             return Err(ProcessError::Unguarded { what, source: loss.into() });
         }
         let log = log.open().map_err(refused)?;
-        let mut child = Command::new(program)
+        let mut child = tandem(program)
             .args(arguments)
             .env(MARK, guard.mark())
             .stdin(Stdio::piped())

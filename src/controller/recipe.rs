@@ -58,7 +58,7 @@ impl Recipe {
     ) -> Self {
         let cluster = clusters.of_member(member, &group.cluster);
         let life = Life { member: member.clone(), incarnation: Incarnation(1) };
-        let config = config_of(life, group, &cluster);
+        let config = config_of(life, plan, (name, group), &cluster);
         Self {
             departures: Departures::of(group, &config, clusters),
             other: OtherConfig::of(&config.life, plan, name, &ground.elections),

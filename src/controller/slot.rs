@@ -123,10 +123,17 @@ impl Slot {
         self.signalled.store(Mono::now().0, Ordering::Relaxed);
         process.signal(signal)?;
         // A program ends with its member by its keeper.
-        if self.works && matches!(signal, Signal::STOP | Signal::CONT) {
-            signal_families(&[process.pid()], signal);
+        let reached = if self.works && matches!(signal, Signal::STOP | Signal::CONT) {
+            signal_families(&[process.pid()], signal)
+        } else {
+            Ok(())
+        };
+        if reached.is_err() && signal == Signal::STOP {
+            // Who is told that it failed does not wake the member.
+            process.signal(Signal::CONT)?;
+            signal_families(&[process.pid()], Signal::CONT).ok();
         }
-        Ok(())
+        reached
     }
 
     /// The time just before the last signal.

@@ -4,20 +4,20 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::link::{Ask, Link};
 use super::outbox::Outbox;
 use super::timer::EVERY;
 use super::{Act, Obedience, OrdersError, Standing, WitnessSetup, order_key};
 use crate::guard::{Identity, signal_families};
+use crate::host::{outlive_signals, own_program, tandem};
 use crate::ids::{ClusterName, TopicName, TopologyName};
 use crate::kafka::{Cluster, Tail, TailFrom, Tailed};
 use crate::secret::Secret;
@@ -165,19 +165,21 @@ impl Hand {
         match act {
             Act::Kill => {
                 // Its keeper must run to end its command.
-                signal_families(&[self.holder.pid], Signal::CONT);
+                let woken = signal_families(&[self.holder.pid], Signal::CONT);
                 self.holder.signal(&[Signal::KILL])?;
                 self.waker = None;
+                woken?;
             }
             Act::Leave => self.holder.signal(&[Signal::TERM])?,
             Act::Stop => {
                 self.waker = Some(Waker::start(self.holder)?);
                 let asked = Mono::now();
                 self.holder.signal(&[Signal::STOP])?;
-                signal_families(&[self.holder.pid], Signal::STOP);
+                let stopped = signal_families(&[self.holder.pid], Signal::STOP);
                 self.reaches(false);
                 self.standing.stop([asked, Mono::now()]);
                 self.stand();
+                stopped?;
             }
             Act::Continue => {
                 let asked = Mono::now();
@@ -227,8 +229,7 @@ impl Hand {
 
 fn wake(holder: Identity) -> io::Result<()> {
     let woken = holder.signal(&[Signal::CONT]);
-    signal_families(&[holder.pid], Signal::CONT);
-    woken
+    signal_families(&[holder.pid], Signal::CONT).and(woken)
 }
 
 /// A process that continues a member when this one is gone. Dropped, it does so at once.
@@ -236,7 +237,7 @@ struct Waker(Child);
 
 impl Waker {
     fn start(holder: Identity) -> io::Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = tandem(own_program());
         let command = command.args(["witness", "--wake"]).stdin(Stdio::piped());
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
@@ -261,9 +262,7 @@ impl Drop for Waker {
 /// # Errors
 /// The line cannot be read, or the process cannot be signalled.
 pub fn wake_in_the_end() -> io::Result<()> {
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::default())?;
-    }
+    outlive_signals()?;
     let mut input = BufReader::new(io::stdin().lock());
     let mut line = String::new();
     input.read_line(&mut line)?;

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Origin;
 use super::hand::{OrdersSetup, obey};
@@ -27,6 +26,7 @@ use super::outbox::Outbox;
 use super::sender::Sender;
 use super::spool_file::{Left, SpoolFile};
 use crate::guard::Identity;
+use crate::host::{outlive_signals, own_program, tandem};
 use crate::ids::{ClusterName, TopicName};
 use crate::kafka::{Access, Cluster};
 use crate::time::Mono;
@@ -75,7 +75,7 @@ pub enum WitnessError {
 /// The system refuses the pipe or the process.
 pub fn attend(setup: &WitnessSetup, link: Option<OwnedFd>) -> io::Result<OwnedFd> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = tandem(own_program());
     let link = link.map_or_else(Stdio::null, Stdio::from);
     let command = command.arg("witness").stdin(Stdio::from(reader)).stdout(link);
     // It starts the witness and ends, so that the witness is no child of this process.
@@ -97,15 +97,13 @@ pub fn attend(setup: &WitnessSetup, link: Option<OwnedFd>) -> io::Result<OwnedFd
 /// The setup cannot be read, or the system refuses something.
 pub fn bear_witness(beside: bool) -> Result<(), WitnessError> {
     if !beside {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = tandem(own_program());
         let command = command.args(["witness", "--beside"]).stdin(Stdio::inherit());
         // Outside the terminal's foreground group, as what ends the member must not end it.
         command.stdout(Stdio::inherit()).stderr(Stdio::null()).process_group(0).spawn()?;
         return Ok(());
     }
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::default())?;
-    }
+    outlive_signals()?;
     let mut input = BufReader::new(io::stdin().lock());
     let mut first = Vec::new();
     (&mut input).take(LINE_MAX).read_until(b'\n', &mut first)?;

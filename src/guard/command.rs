@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::env::temp_dir;
+use std::ffi::OsStr;
 use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
@@ -25,9 +26,6 @@ const ASKED: Duration = Duration::from_secs(1);
 const DRAINED: Duration = Duration::from_millis(200);
 /// The polling interval.
 const LOOK: Duration = Duration::from_millis(5);
-/// A shell that waits for a line before it becomes the command, and ends if its input ends first.
-/// So the guard can hold the process before the command starts, and if that fails, it never starts.
-const GATE: [&str; 4] = ["sh", "-c", "read -r _ && exec \"$@\" < /dev/null", "sh"];
 /// How many bytes of output are kept.
 const OUTPUT_MOST: u64 = 64 << 10;
 
@@ -110,13 +108,15 @@ impl UserCommand {
         self.timeout.get() + 2 * ASKED
     }
 
-    /// Starts it. It does nothing until [`go`](Running::go) is called.
+    /// Starts it behind `gate`, a program that waits for a line before it becomes the command, and
+    /// ends if its input ends first: `tandem gate --`. So it does nothing until
+    /// [`go`](Running::go) is called, and the guard can hold the process before.
     ///
     /// # Errors
     /// The process cannot be started.
-    pub fn prepare(&self) -> Result<Running<'_>, CommandError> {
-        let gated = GATE.iter().map(ToString::to_string).chain(self.command.iter().cloned());
-        self.spawn(&gated.collect::<Vec<_>>(), Stdio::piped())
+    pub fn prepare(&self, gate: &[&OsStr]) -> Result<Running<'_>, CommandError> {
+        let words = gate.iter().copied().chain(self.command.iter().map(OsStr::new));
+        self.spawn(&words.collect::<Vec<_>>(), Stdio::piped())
     }
 
     /// Starts it.
@@ -124,10 +124,10 @@ impl UserCommand {
     /// # Errors
     /// The process cannot be started.
     pub fn start(&self) -> Result<Running<'_>, CommandError> {
-        self.spawn(&self.command, Stdio::null())
+        self.spawn(&self.command.iter().map(OsStr::new).collect::<Vec<_>>(), Stdio::null())
     }
 
-    fn spawn(&self, words: &[String], input: Stdio) -> Result<Running<'_>, CommandError> {
+    fn spawn(&self, words: &[&OsStr], input: Stdio) -> Result<Running<'_>, CommandError> {
         let refused = |source| CommandError::Start { command: self.to_string(), source };
         let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         let (program, arguments) = words.split_first().ok_or_else(nothing).map_err(refused)?;
@@ -290,6 +290,9 @@ impl Drop for Running<'_> {
 mod tests {
     use super::*;
 
+    /// What `tandem gate` does.
+    const GATE: [&str; 4] = ["sh", "-c", "read -r _ && exec \"$@\"", "sh"];
+
     /// Nothing takes as long on a busy host, and what sleeps here sleeps for much longer.
     const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -359,7 +362,7 @@ mod tests {
         let made = |name: &str| folder.path().join(name).exists();
         let (gone, held) = (["touch", "gone"], ["touch", "held"]);
         let (gone, held) = (command(folder.path(), &gone), command(folder.path(), &held));
-        let mut running = gone.prepare().unwrap();
+        let mut running = gone.prepare(&GATE.map(OsStr::new)).unwrap();
         // Nothing that comes later shows that it did nothing until then.
         std::thread::sleep(Duration::from_millis(50));
         assert!(running.poll(false).is_none() && !made("gone"));
@@ -367,7 +370,7 @@ mod tests {
         eventually("its end", || running.poll(false).transpose().unwrap().is_some());
         assert!(made("gone"));
         // The pipe closes, as it does when the controller dies.
-        let mut running = held.prepare().unwrap();
+        let mut running = held.prepare(&GATE.map(OsStr::new)).unwrap();
         running.gate.take();
         eventually("its end", || running.poll(false).is_some());
         assert!(!made("held"));

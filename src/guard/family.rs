@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::identity::{Identity, has_mark, parent, pids};
+use super::identity::{Identity, Stat, has_mark, pids, stat};
 use crate::host::DEATH;
 use crate::time::Mono;
 
@@ -27,41 +28,86 @@ pub fn work_mark(run: &str, member: u32) -> String {
     format!("{run}/{member}")
 }
 
-/// The living descendants of `root`, in no order that matters.
+/// The living descendants of a process, in no order that matters.
+#[derive(Debug)]
+pub struct Family {
+    /// Those that the kernel tells of.
+    pub members: Vec<Identity>,
+    /// Why there may be more: something of the kernel could not be read.
+    pub unread: Option<io::Error>,
+}
+
+/// The living descendants of `root`, as far as they are found until `by`.
 #[must_use]
-pub fn family(root: u32) -> Vec<Identity> {
-    families(&[root])
+pub fn family_by(root: u32, by: Option<Mono>) -> Family {
+    families(&[root], by)
+}
+
+/// The children of a process of one thread, also those that have ended and were not waited for.
+///
+/// # Errors
+/// They cannot be read; a kernel may lack this list.
+pub fn children_of(pid: u32) -> io::Result<Vec<u32>> {
+    // Where the list is empty, that is exact; else a child that ends meanwhile may hide another one
+    // (proc_tid_children(5)).
+    let pids = fs::read(format!("/proc/{pid}/task/{pid}/children"))?;
+    let number = |word: &[u8]| std::str::from_utf8(word).ok()?.parse().ok();
+    Ok(pids.split(u8::is_ascii_whitespace).filter_map(number).collect())
+}
+
+/// Whether a process of one thread surely has no child. What cannot be read is no proof. A
+/// subreaper without a child has no descendant.
+#[must_use]
+pub fn is_childless(pid: u32) -> bool {
+    children_of(pid).is_ok_and(|pids| pids.is_empty())
 }
 
 /// The living descendants of all of these.
-fn families(roots: &[u32]) -> Vec<Identity> {
-    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in pids() {
-        if let Some(parent) = parent(pid) {
-            children.entry(parent).or_default().push(pid);
+fn families(roots: &[u32], by: Option<Mono>) -> Family {
+    let mut unread = None;
+    let mut children: BTreeMap<u32, Vec<(u32, Stat)>> = BTreeMap::new();
+    let pids = pids().unwrap_or_else(|error| {
+        unread = Some(error);
+        Vec::new()
+    });
+    for pid in pids {
+        if by.is_some_and(|by| Mono::now() >= by) {
+            unread = Some(io::ErrorKind::TimedOut.into());
+            break;
+        }
+        match stat(pid) {
+            Ok(Some(stat)) => children.entry(stat.parent).or_default().push((pid, stat)),
+            Ok(None) => {}
+            // Of another user, where users do not see the processes of others.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => unread = Some(error),
         }
     }
-    let mut found = Vec::new();
+    let mut members = Vec::new();
     let mut open = roots.to_vec();
     while let Some(one) = open.pop() {
-        let born = children.remove(&one).unwrap_or_default();
-        // A zombie has no children, and has ended.
-        found.extend(born.iter().filter_map(|pid| Identity::of(*pid)));
-        open.extend(born);
+        for (pid, stat) in children.remove(&one).unwrap_or_default() {
+            // A zombie has no children, and has ended.
+            members.extend(stat.started().map(|since| Identity { pid, since }));
+            open.push(pid);
+        }
     }
-    // The pid may have been reused since: only what is still a descendant counts.
-    found.retain(|one| parent(one.pid).is_some());
-    found
+    Family { members, unread }
 }
 
 /// Stops or continues every descendant of `roots`, also what they start meanwhile.
-pub fn signal_families(roots: &[u32], signal: Signal) {
+///
+/// # Errors
+/// Not all of them could be found. Those that were are signalled.
+pub fn signal_families(roots: &[u32], signal: Signal) -> io::Result<()> {
     let mut known = Vec::new();
+    let mut left = None;
     for _ in 0..ROUNDS {
-        let mut new = families(roots);
+        let Family { members: mut new, unread } = families(roots, None);
+        left = unread;
         new.retain(|one| !known.contains(one));
         if new.is_empty() {
-            return;
+            break;
         }
         for one in &new {
             if let Err(error) = one.signal(&[signal]) {
@@ -70,6 +116,18 @@ pub fn signal_families(roots: &[u32], signal: Signal) {
         }
         known.extend(new);
     }
+    left.map_or(Ok(()), Err)
+}
+
+/// Processes were to end, and have not, as far as is known.
+#[derive(Debug, thiserror::Error)]
+pub enum Unended {
+    /// These do not end.
+    #[error("processes that do not end: {0:?}")]
+    Left(Vec<u32>),
+    /// Which processes there are cannot be read.
+    #[error("the kernel does not tell which processes run")]
+    Unread(#[source] io::Error),
 }
 
 /// Ends all processes whose work mark is `mark`, except this one, and waits until they are gone. A
@@ -77,18 +135,21 @@ pub fn signal_families(roots: &[u32], signal: Signal) {
 /// that does not help.
 ///
 /// # Errors
-/// The pids of those that do not end.
-pub fn end_marked(mark: &str) -> Result<(), Vec<u32>> {
+/// Some do not end, or it cannot be known whether they have.
+pub fn end_marked(mark: &str) -> Result<(), Unended> {
     let began = Mono::now();
     loop {
-        let left = marked(mark);
-        if left.is_empty() {
-            return Ok(());
-        }
+        let found = marked(mark);
         let waited = Mono::now().since(began);
-        if waited >= BY_THEMSELVES + DEATH {
-            return Err(left.iter().map(|one| one.pid).collect());
-        }
+        let left = match found {
+            Ok(left) if left.is_empty() => return Ok(()),
+            Ok(left) if waited >= BY_THEMSELVES + DEATH => {
+                return Err(Unended::Left(left.iter().map(|one| one.pid).collect()));
+            }
+            Ok(left) => left,
+            Err(error) if waited >= BY_THEMSELVES + DEATH => return Err(Unended::Unread(error)),
+            Err(_) => Vec::new(),
+        };
         for one in left {
             let spared = waited < BY_THEMSELVES && is_keeper(one.pid);
             let signal = if spared { Signal::CONT } else { Signal::KILL };
@@ -100,24 +161,49 @@ pub fn end_marked(mark: &str) -> Result<(), Vec<u32>> {
     }
 }
 
-/// Whether this process is `tandem keeper`.
+/// Whether this process is `tandem keeper`, as far as it can be read: a keeper is not killed.
 fn is_keeper(pid: u32) -> bool {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let Ok(words) = fs::read(format!("/proc/{pid}/cmdline")) else { return true };
     words.split(|byte| *byte == 0).nth(1) == Some(b"keeper")
 }
 
 /// The processes with this mark, except this one.
-fn marked(mark: &str) -> Vec<Identity> {
-    let others = pids().filter(|pid| *pid != std::process::id());
-    // The identity comes first: a pid that is reused afterwards is another process, and is not hit.
-    let found = others.filter_map(Identity::of);
-    found.filter(|one| has_mark(one.pid, WORK_MARK, mark)).collect()
+fn marked(mark: &str) -> io::Result<Vec<Identity>> {
+    let mut found = Vec::new();
+    let mut unread = None;
+    for pid in pids()?.into_iter().filter(|pid| *pid != std::process::id()) {
+        // The identity comes first: a pid that is reused afterwards is another process, and is not
+        // hit.
+        let one = match Identity::find(pid) {
+            Ok(one) => one,
+            // Of another user, where users do not see the processes of others.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+            Err(error) => {
+                unread = Some(error);
+                None
+            }
+        };
+        match one.map(|one| Ok((one, has_mark(pid, WORK_MARK, mark)?))) {
+            Some(Ok((one, true))) => found.push(one),
+            Some(Err(error)) => unread = Some(error),
+            Some(Ok((_, false))) | None => {}
+        }
+    }
+    match unread {
+        // Those that were found are to end first.
+        Some(error) if found.is_empty() => Err(error),
+        _ => Ok(found),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
+
+    fn family(root: u32) -> Family {
+        family_by(root, None)
+    }
 
     /// Waits until it is so.
     fn eventually(what: &str, so: impl Fn() -> bool) {
@@ -139,11 +225,11 @@ mod tests {
         let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
         std::io::BufRead::read_line(&mut output, &mut text).unwrap();
         let grandchild: u32 = text.trim().parse().unwrap();
-        let pids: Vec<u32> = family(std::process::id()).iter().map(|one| one.pid).collect();
+        let pids: Vec<u32> = family(std::process::id()).members.iter().map(|one| one.pid).collect();
         assert!(pids.contains(&child.id()) && pids.contains(&grandchild), "{pids:?}");
-        let of_child: Vec<u32> = family(child.id()).iter().map(|one| one.pid).collect();
+        let of_child: Vec<u32> = family(child.id()).members.iter().map(|one| one.pid).collect();
         assert_eq!(of_child, [grandchild]);
-        for one in family(std::process::id()) {
+        for one in family(std::process::id()).members {
             if [child.id(), grandchild].contains(&one.pid) {
                 one.signal(&[Signal::KILL]).unwrap();
             }
@@ -151,21 +237,52 @@ mod tests {
         child.wait().unwrap();
     }
 
+    /// The kernel cuts this name after 15 bytes, within a letter.
+    #[test]
+    fn a_process_is_of_its_family_whatever_the_bytes_of_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let shell = folder.path().join("nächtliche-prüfung");
+        std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
+        let mut child = Command::new(&shell).args(["-c", "sleep 600 & wait"]).spawn().unwrap();
+        eventually("a grandchild", || family(child.id()).members.len() == 1);
+        let all = family(std::process::id()).members;
+        let own = all.iter().find(|one| one.pid == child.id()).copied().unwrap();
+        assert!(own.lives() && own.runs());
+        for one in family(child.id()).members.into_iter().chain([own]) {
+            one.signal(&[Signal::KILL]).unwrap();
+        }
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_without_a_child_is_known_to_have_none() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "read -r _; sleep 600 & wait"]).stdin(Stdio::piped());
+        let mut child = shell.spawn().unwrap();
+        eventually("it has none", || is_childless(child.id()));
+        drop(child.stdin.take());
+        eventually("it has one", || !is_childless(child.id()));
+        let [grandchild] = children_of(child.id()).unwrap().try_into().unwrap();
+        Identity::of(grandchild).unwrap().signal(&[Signal::KILL]).unwrap();
+        child.wait().unwrap();
+        assert!(!is_childless(child.id()), "what is gone is no proof");
+    }
+
     #[test]
     fn a_family_is_stopped_and_runs_again() {
         let mut child = Command::new("sh").args(["-c", "sleep 600 & wait"]).spawn().unwrap();
         let root = std::process::id();
         let ours = |child: u32| {
-            let all = family(root).into_iter().filter(|one| one.pid == child);
-            all.chain(family(child)).collect::<Vec<_>>()
+            let all = family(root).members.into_iter().filter(|one| one.pid == child);
+            all.chain(family(child).members).collect::<Vec<_>>()
         };
         eventually("a grandchild", || ours(child.id()).len() == 2);
         let all = ours(child.id());
-        signal_families(&[child.id()], Signal::STOP);
+        signal_families(&[child.id()], Signal::STOP).unwrap();
         let sleeper = *all.last().unwrap();
         eventually("the sleeper is stopped", || !sleeper.runs());
         assert!(all[0].runs(), "the root itself is not of its family");
-        signal_families(&[child.id()], Signal::CONT);
+        signal_families(&[child.id()], Signal::CONT).unwrap();
         eventually("the sleeper runs", || sleeper.runs());
         for one in all {
             one.signal(&[Signal::KILL]).unwrap();
@@ -180,7 +297,7 @@ mod tests {
             |mark: &str| Command::new("sleep").arg("600").env(WORK_MARK, mark).spawn().unwrap();
         let (mut ours, mut other) = (sleep(&mark), sleep(&format!("{mark}0")));
         // The child still has this process's environment until it has become `sleep`.
-        eventually("its mark", || has_mark(ours.id(), WORK_MARK, &mark));
+        eventually("its mark", || has_mark(ours.id(), WORK_MARK, &mark).unwrap());
         end_marked(&mark).unwrap();
         assert!(!ours.wait().unwrap().success());
         assert!(other.try_wait().unwrap().is_none(), "a process of another mark was ended");

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{Builder, JoinHandle};
 
@@ -14,6 +14,7 @@ use super::lease::LEASE;
 use super::line::{GuardError, Line, Loss};
 use super::undo::UNDOING;
 use super::{Children, Revival, Run, UserCommand, heal, page, parent, runs};
+use crate::host::tandem;
 use crate::time::Mono;
 
 /// A running guard. Dropping it closes the pipe, and the guard undoes what it holds.
@@ -94,6 +95,12 @@ impl Guard {
     #[must_use]
     pub fn children(&self) -> &Arc<Children> {
         &self.children
+    }
+
+    /// The `tandem` binary.
+    #[must_use]
+    pub fn program(&self) -> &OsStr {
+        &self.program
     }
 
     /// The guard's process id.
@@ -210,7 +217,7 @@ impl Guard {
 impl Post {
     /// Starts a guard's process, which creates the ledger of `run`.
     fn take(program: &OsStr, run: &Run) -> Result<Self, GuardError> {
-        let mut child = Command::new(program)
+        let mut child = tandem(program)
             .arg("guard")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -81,7 +81,7 @@ impl Holdings {
         let pid = written.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
         // A process that has already ended need not be held, nor one twice.
         if !self.held.iter().any(|(held, _)| *held == pid)
-            && let Some(process) = Identity::of(pid)
+            && let Some(process) = Identity::find(pid)?
             && let Some(pidfd) = process.open()?
         {
             self.note(&Entry::Held(process))?;
@@ -127,10 +127,16 @@ impl Holdings {
     /// Undoes everything, and removes the ledger if nothing is left.
     pub(super) fn undo(mut self, end: End) -> Undone {
         let Some((run, ledger)) = self.run.take() else { return Undone::default() };
+        let mut unread = None;
         if end == End::Silent {
-            self.held.extend(strays(run.controller, &run.mark()));
+            let (strays, why) = strays(run.controller, &run.mark());
+            self.held.extend(strays);
+            unread = why;
         }
-        let undone = undo::undo(&self.held, &self.owed, &self.promised);
+        let mut undone = undo::undo(&self.held, &self.owed, &self.promised);
+        let unread =
+            unread.map(|error| format!("not all processes of the run can be found: {error}"));
+        undone.left.extend(unread);
         // A controller that is only stopped still has to be ended, and its ledger names it.
         let stays = end == End::Silent && run.controller.lives();
         if let Err(error) = ledger.close(&undone, stays) {

@@ -30,6 +30,7 @@
 mod children;
 mod command;
 mod family;
+mod gate;
 mod halt;
 mod handle;
 mod holdings;
@@ -50,7 +51,11 @@ mod watch;
 
 pub use children::Children;
 pub use command::{CommandError, Running, UserCommand, shown};
-pub use family::{WORK_MARK, end_marked, family, signal_families, work_mark};
+pub use family::{
+    Family, Unended, WORK_MARK, children_of, end_marked, family_by, is_childless, signal_families,
+    work_mark,
+};
+pub use gate::become_gated;
 pub use halt::{halt, halt_suite, wake};
 pub use handle::{Guard, Held, Unhealed};
 pub use identity::{Identity, parent, started};

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
@@ -12,7 +12,7 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 use super::Identity;
 use super::identity::send;
 use super::pipe::readable;
-use crate::host::DEATH;
+use crate::host::{DEATH, tandem};
 use crate::time::Mono;
 
 /// The kernel stops a process within milliseconds, on a busy host too.
@@ -32,7 +32,7 @@ pub struct Rehearsal {
 /// # Errors
 /// The process cannot be started.
 pub fn rehearse(program: impl AsRef<OsStr>) -> io::Result<Rehearsal> {
-    let mut child = Command::new(program)
+    let mut child = tandem(program)
         .arg("guard")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -4,19 +4,45 @@
 //! If the controller dies, such a process ends by itself, because its standard input closes. If the
 //! controller is only stopped, the input stays open, so the guard has to look for these processes.
 
-use super::identity::{Identity, has_mark, parent, pids};
+use std::io;
+
+use super::identity::{Identity, has_mark, pids, stat};
 use super::undo::HeldProcess;
 
 /// The environment variable with which a run marks its processes.
 pub const MARK: &str = "TANDEM_RUN";
 
-/// The children of `controller` that have the `mark` of its run.
-pub(super) fn strays(controller: Identity, mark: &str) -> Vec<HeldProcess> {
-    let known = |pid: &u32| parent(*pid) == Some(controller.pid) && has_mark(*pid, MARK, mark);
-    let strays = pids().filter_map(Identity::of).filter_map(|process| {
-        // Check again once it is held: the pid may have been reused in between.
-        let pidfd = known(&process.pid).then(|| process.open().ok().flatten()).flatten()?;
-        known(&process.pid).then_some((process.pid, pidfd))
+/// The children of `controller` that have the `mark` of its run, as far as the kernel tells, and
+/// why there may be more.
+pub(super) fn strays(controller: Identity, mark: &str) -> (Vec<HeldProcess>, Option<io::Error>) {
+    let mut strays = Vec::new();
+    let mut unread = None;
+    let pids = pids().unwrap_or_else(|error| {
+        unread = Some(error);
+        Vec::new()
     });
-    strays.collect()
+    for pid in pids {
+        match stray(pid, controller, mark) {
+            Ok(held) => strays.extend(held),
+            Err(error) => unread = Some(error),
+        }
+    }
+    (strays, unread)
+}
+
+/// This process, if it is one.
+fn stray(pid: u32, controller: Identity, mark: &str) -> io::Result<Option<HeldProcess>> {
+    let is_one = || match stat(pid) {
+        Ok(Some(stat)) if stat.parent == controller.pid => has_mark(pid, MARK, mark),
+        Ok(_) => Ok(false),
+        // Of another user, where users do not see the processes of others.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(false),
+        Err(error) => Err(error),
+    };
+    if !is_one()? {
+        return Ok(None);
+    }
+    let held = Identity::find(pid)?.map(Identity::open).transpose()?.flatten();
+    // Check again once it is held: the pid may have been reused in between.
+    Ok(if is_one()? { held.map(|pidfd| (pid, pidfd)) } else { None })
 }

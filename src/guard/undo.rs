@@ -69,7 +69,9 @@ pub(super) fn undo(held: &[HeldProcess], owed: &[UserCommand], promised: &[Reviv
     let mut dying = Vec::new();
     // A member's programs may be stopped with it: their keepers must run to see it end.
     let pids: Vec<u32> = held.iter().map(|(pid, _)| *pid).collect();
-    signal_families(&pids, Signal::CONT);
+    if let Err(error) = signal_families(&pids, Signal::CONT) {
+        tracing::warn!(%error, "Not all programs of members can be found.");
+    }
     // Kill all first, then wait for all.
     for (pid, process) in held.iter().filter(|(_, process)| lives(process)) {
         end_group(*pid);

@@ -4,12 +4,11 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
 use super::Undone;
 use super::holdings::{End, Holdings};
 use super::lease::{LEASE, LOOK, Silence};
 use super::pipe::Lines;
+use crate::host::outlive_signals;
 use crate::time::Mono;
 
 /// Reads the controller's lines until it frees the guard, is gone, or is silent for too long. Then
@@ -19,9 +18,7 @@ use crate::time::Mono;
 /// Signals cannot be ignored; then nothing was held.
 pub fn watch(input: impl Read + AsFd, mut output: impl Write, runs: &Path) -> io::Result<Undone> {
     // A signal that ends the controller must not end the guard, which only watches the pipe.
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, std::sync::Arc::default())?;
-    }
+    outlive_signals()?;
     let mut holdings = Holdings::default();
     let mut lines = Lines::of(input);
     let mut silence = Silence::new(Mono::now());

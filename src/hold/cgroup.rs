@@ -10,12 +10,12 @@
 //! Only cgroup v2 can do this (`cgroup.kill` is as old as Linux 5.14), and only where this process
 //! may make a cgroup below its own: root may, and a unit of systemd with `Delegate=`.
 
-use std::convert::Infallible;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use rustix::io::Errno;
 
@@ -64,9 +64,9 @@ impl Cgroup {
     }
 
     /// The one at this path, if that is the path of one.
-    pub(super) fn at(path: &str) -> Option<Self> {
-        let path = Path::new(path);
-        let is_ours = path.file_name()?.to_str()?.starts_with(PREFIX);
+    pub(super) fn at(path: &[u8]) -> Option<Self> {
+        let path = Path::new(OsStr::from_bytes(path));
+        let is_ours = path.file_name()?.as_bytes().starts_with(PREFIX.as_bytes());
         (is_ours && path.is_absolute()).then(|| Self(path.to_owned()))
     }
 
@@ -131,8 +131,8 @@ impl Cgroup {
 
     /// Whether no process is in it, or below. What cannot be read is not known to be empty.
     pub(super) fn is_empty(&self) -> bool {
-        match fs::read_to_string(self.file("cgroup.events")) {
-            Ok(events) => events.lines().any(|line| line == "populated 0"),
+        match fs::read(self.file("cgroup.events")) {
+            Ok(events) => lines(&events).any(|line| line == b"populated 0"),
             Err(error) => is_gone(&error),
         }
     }
@@ -144,8 +144,9 @@ impl Cgroup {
 
     /// The processes in it, without those below.
     pub(super) fn pids(&self) -> Vec<u32> {
-        let text = fs::read_to_string(self.file("cgroup.procs")).unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok()).collect()
+        let listed = fs::read(self.file("cgroup.procs")).unwrap_or_default();
+        let pid = |line: &[u8]| std::str::from_utf8(line).ok()?.parse().ok();
+        lines(&listed).filter_map(pid).collect()
     }
 
     /// Removes it, and what its command has made below it, if all of them are empty.
@@ -161,10 +162,9 @@ impl fmt::Display for Cgroup {
 }
 
 /// For the command line of a keeper, which passes on what it was given.
-impl FromStr for Cgroup {
-    type Err = Infallible;
-    fn from_str(path: &str) -> Result<Self, Infallible> {
-        Ok(Self(PathBuf::from(path)))
+impl From<PathBuf> for Cgroup {
+    fn from(path: PathBuf) -> Self {
+        Self(path)
     }
 }
 
@@ -189,31 +189,43 @@ fn remove(folder: &Path) {
 
 /// The folder of this process's own cgroup, where that is mounted and lists this process.
 fn own() -> Option<PathBuf> {
-    let cgroup = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let cgroup = fs::read("/proc/self/cgroup").ok()?;
+    let mounts = fs::read("/proc/self/mountinfo").ok()?;
     let me = std::process::id().to_string();
     let lists_me = |folder: &PathBuf| {
-        let listed = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-        listed.lines().any(|line| line == me)
+        let listed = fs::read(folder.join("cgroup.procs")).unwrap_or_default();
+        lines(&listed).any(|line| line == me.as_bytes())
     };
     folders(&cgroup, &mounts).into_iter().find(lists_me)
 }
 
 /// Where the cgroup v2 of a process may be, by `/proc/PID/cgroup` and `/proc/PID/mountinfo`; see
 /// cgroups(7) and proc_pid_mountinfo(5).
-fn folders(cgroup: &str, mounts: &str) -> Vec<PathBuf> {
-    let Some(inside) = cgroup.lines().find_map(|line| line.strip_prefix("0::")) else {
+fn folders(cgroup: &[u8], mounts: &[u8]) -> Vec<PathBuf> {
+    let Some(inside) = lines(cgroup).find_map(|line| line.strip_prefix(b"0::")) else {
         return Vec::new();
     };
-    let folder = |line: &str| {
-        let (fields, kind) = line.split_once(" - ")?;
-        kind.starts_with("cgroup2 ").then_some(())?;
-        let mut fields = fields.split(' ').skip(3);
+    let folder = |line: &[u8]| {
+        let ends = line.windows(SEPARATOR.len()).position(|part| part == SEPARATOR)?;
+        let (fields, kind) = (line.get(..ends)?, line.get(ends + SEPARATOR.len()..)?);
+        kind.starts_with(b"cgroup2 ").then_some(())?;
+        let mut fields = fields.split(|byte| *byte == b' ').skip(3).map(path);
         let (root, point) = (fields.next()?, fields.next()?);
-        let below = Path::new(inside).strip_prefix(root).ok()?;
-        Some(Path::new(point).join(below))
+        let below = path(inside).strip_prefix(root).ok()?.to_owned();
+        Some(point.join(below))
     };
-    mounts.lines().filter_map(folder).collect()
+    lines(mounts).filter_map(folder).collect()
+}
+
+/// Between the fields of a mount and its kind.
+const SEPARATOR: &[u8] = b" - ";
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn path(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
 }
 
 #[cfg(test)]
@@ -223,7 +235,8 @@ mod tests {
     #[test]
     fn the_folder_follows_from_the_mount_and_what_it_shows() {
         let all = |cgroup: &str, mount: &str| {
-            folders(cgroup, mount).iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+            let found = folders(cgroup.as_bytes(), mount.as_bytes());
+            found.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
         };
         let unified = "25 30 0:22 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw";
         assert_eq!(all("0::/\n", unified), ["/sys/fs/cgroup/"]);
@@ -242,9 +255,10 @@ mod tests {
 
     #[test]
     fn only_a_cgroup_of_a_command_is_read_from_a_file() {
-        assert!(Cgroup::at("/sys/fs/cgroup/x/tandem-hold-7-1234").is_some());
+        assert!(Cgroup::at(b"/sys/fs/cgroup/x/tandem-hold-7-1234").is_some());
+        assert!(Cgroup::at(b"/sys/fs/cgroup/\xff/tandem-hold-7-1234").is_some());
         for other in ["", "/", "/sys/fs/cgroup/user.slice", "tandem-hold-7-1234"] {
-            assert_eq!(Cgroup::at(other), None, "{other}");
+            assert_eq!(Cgroup::at(other.as_bytes()), None, "{other}");
         }
     }
 }

@@ -115,7 +115,8 @@ impl Course {
         }
     }
 
-    /// The keeper is gone, and all that it kept.
+    /// The keeper is gone, and all that it kept, or it did not start the command. Returns before
+    /// when it is not started again.
     pub(super) fn lost(&mut self, now: Mono) -> Mono {
         let began = if let Phase::Runs { began, .. } = self.phase { began } else { now };
         let not_before = now + self.backoff.after(began, now);

@@ -35,16 +35,23 @@ pub(super) struct Deadlines {
     /// It is to be gone by this.
     stop: Option<Mono>,
     asked: bool,
+    /// How late this process acts.
+    late: Duration,
 }
 
 impl Deadlines {
     pub(super) const fn new(stopping: Stopping, until: Mono) -> Self {
-        Self { stopping, until, stop: None, asked: false }
+        Self { stopping, until, stop: None, asked: false, late: Duration::ZERO }
     }
 
     /// The claim ends then, unless it is renewed.
     pub(super) const fn renew(&mut self, until: Mono) {
         self.until = until;
+    }
+
+    /// This process acts so late: the command has less time by that.
+    pub(super) const fn late(&mut self, late: Duration) {
+        self.late = late;
     }
 
     /// Ask it now, and kill it at `by`. A later word never gives it more time.
@@ -60,7 +67,8 @@ impl Deadlines {
     /// What to do at `now`.
     pub(super) fn act(&mut self, now: Mono) -> Act {
         let Stopping { grace, margin } = self.stopping;
-        let by_claim = self.until - margin;
+        // Within the margin it may be late; what is more leaves the kernel a quarter of it.
+        let by_claim = self.until - margin.max(self.late + margin / 4);
         let (ask, kill) = match self.stop {
             None => (by_claim - grace, by_claim),
             // What a command left behind is stopped late, and has no more time for that.
@@ -133,6 +141,21 @@ mod tests {
         one.stop(ms(930 + 200));
         assert_eq!(one.act(ms(931)), Act::Wait(ms(950)));
         assert_eq!(one.act(ms(950)), Act::Kill);
+    }
+
+    #[test]
+    fn who_acts_late_begins_sooner() {
+        let mut one = deadlines(1_000);
+        one.late(Duration::from_millis(300));
+        assert_eq!(one.act(ms(0)), Act::Wait(Mono(487_500_000)));
+        one.late(Duration::from_millis(30));
+        assert_eq!(one.act(ms(487)), Act::Wait(ms(750)), "the margin is for that");
+        one.late(Duration::from_micros(137_500));
+        assert_eq!(one.act(ms(649)), Act::Wait(ms(650)));
+        assert_eq!(one.act(ms(650)), Act::Ask);
+        assert_eq!(one.act(ms(850)), Act::Kill);
+        one.late(Duration::from_secs(9));
+        assert_eq!(one.act(ms(0)), Act::Kill, "no claim is as long as that");
     }
 
     #[test]

@@ -153,6 +153,11 @@ impl Duty {
                 self.say(&Happening::Failed(why));
                 self.ended(CommandEnd::NOT_RUN);
             }
+            Heard::Report(Report::Declined { late }) => {
+                self.say(&Happening::Declined(late));
+                let wait = self.work.declined(Mono::now());
+                self.say(&Happening::Again(wait));
+            }
             Heard::Report(Report::Ended(end)) => {
                 self.say(&Happening::Ended(end));
                 self.ended(end);

@@ -8,64 +8,101 @@
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpgid, kill_process_group, wait, waitpid};
 
 use super::cgroup::Cgroup;
-use crate::guard::family;
+use crate::guard::{Family, children_of, family_by};
 use crate::time::Mono;
 
 /// How often processes that were killed are checked for their end.
 pub(super) const LOOK: Duration = Duration::from_millis(2);
 
-/// Signals every descendant of this process. Returns whether there was one.
-pub(super) fn signal_all(signals: &[Signal]) -> bool {
-    let all = family(std::process::id());
-    for one in &all {
+/// Signals every descendant of this process. First the process group of `leader`, in one call: to
+/// find the others takes time, which a host may not have. `leader` is a child that was not
+/// collected yet, so its pid is no other's. The others are looked for until `by`. Returns whether
+/// there was another one.
+pub(super) fn signal_all(leader: Option<u32>, signals: &[Signal], by: Option<Mono>) -> bool {
+    let group = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    let mut reached = false;
+    for signal in signals {
+        // ESRCH: it has not begun its group yet.
+        reached |= group.is_some_and(|group| kill_process_group(group, *signal).is_ok());
+    }
+    let Family { members, unread } = family_by(std::process::id(), by);
+    if let Some(error) = unread {
+        tracing::warn!(%error, "Not every process of the command can be found.");
+    }
+    for one in &members {
+        let its_group = i32::try_from(one.pid).ok().and_then(Pid::from_raw).map(Some);
+        let its_group = its_group.and_then(|pid| getpgid(pid).ok());
+        // SIGTERM asks once.
+        if reached && its_group == group && !signals.contains(&Signal::KILL) {
+            continue;
+        }
         if let Err(error) = one.signal(signals) {
             tracing::warn!(%error, pid = one.pid, "A process of the command cannot be signalled.");
         }
     }
-    !all.is_empty()
+    !members.is_empty()
 }
 
 /// Kills every descendant of this process, and what is in the cgroup. Returns whether there was
-/// something.
-pub(super) fn kill_each(cgroup: Option<&Cgroup>) -> bool {
+/// something beside the group of `leader`.
+pub(super) fn kill_each(leader: Option<u32>, cgroup: Option<&Cgroup>, by: Option<Mono>) -> bool {
     let was_inside = cgroup.is_some_and(|cgroup| !cgroup.is_empty());
     if let Some(cgroup) = cgroup.filter(|_| was_inside)
         && let Err(error) = cgroup.kill()
     {
         tracing::warn!(%error, %cgroup, "The cgroup of a command cannot be killed.");
     }
-    signal_all(&[Signal::KILL]) || was_inside
+    signal_all(leader, &[Signal::KILL], by) || was_inside
 }
 
-/// Kills every descendant of this process, which must be a subreaper, and what is in the cgroup.
-/// Returns whether all are gone by `until`; without it, returns once they are.
-pub(super) fn kill_all(cgroup: Option<&Cgroup>, until: Option<Mono>) -> bool {
-    while !(reap().1 && cgroup.is_none_or(Cgroup::is_empty)) {
+/// Kills every descendant of this process, which must be a subreaper, and what is in the cgroup:
+/// first the process group of `leader`, a child that was not collected yet. Returns whether all are
+/// gone by `until`; without it, returns once they are.
+pub(super) fn kill_all(leader: Option<u32>, cgroup: Option<&Cgroup>, until: Option<Mono>) -> bool {
+    // Only now: once it is collected its pid may be another's.
+    if leader.is_some() {
+        kill_each(leader, cgroup, until);
+    }
+    while !(reap() && cgroup.is_none_or(Cgroup::is_empty)) {
         if until.is_some_and(|until| Mono::now() >= until) {
             return false;
         }
-        kill_each(cgroup);
+        kill_each(None, cgroup, until);
         std::thread::sleep(LOOK);
     }
     true
 }
 
-/// Collects children that have ended: their pids, and how they ended. Second, whether there is no
-/// child left.
-pub(super) fn reap() -> (Vec<(u32, WaitStatus)>, bool) {
-    let mut ended = Vec::new();
+/// Collects the children that have ended. Returns whether there is no child left.
+pub(super) fn reap() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) => {
-                ended.push((u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0), status));
-            }
-            Ok(None) => return (ended, false),
-            Err(Errno::INTR) => {}
-            // ECHILD: there is no child. Nothing else can go wrong.
-            Err(_) => return (ended, true),
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            // There is no child.
+            Err(Errno::CHILD) => return true,
+            // Nothing else can go wrong, and if it did, that is no proof.
+            Ok(None) | Err(_) => return false,
+        }
+    }
+}
+
+/// Collects the children that have ended, but not this one. Returns whether there is no other; or
+/// nothing, where the kernel does not list children.
+pub(super) fn reap_beside(spared: u32) -> Option<bool> {
+    loop {
+        let others = children_of(std::process::id()).ok()?.into_iter().filter(|pid| *pid != spared);
+        let others: Vec<Pid> =
+            others.filter_map(|pid| i32::try_from(pid).ok().and_then(Pid::from_raw)).collect();
+        if others.is_empty() {
+            return Some(true);
+        }
+        let ended = |pid: &Pid| matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_)));
+        // One that has ended may have left others, which are children of this process now.
+        if others.iter().filter(|pid| ended(pid)).count() == 0 {
+            return Some(false);
         }
     }
 }

@@ -8,30 +8,34 @@
 //! ```
 //!
 //! The keeper compares the last renewed end of the claim with the clock, so that a `tandem hold`
-//! that hangs or is stopped holds nothing up. If the socket closes, `tandem hold` is gone: the
-//! keeper kills the command, leaves the group for the dead if it is to, and ends. It is a
-//! subreaper, so all that the command starts stays its descendant. The command itself is killed by
-//! the kernel if the keeper dies.
+//! that hangs or is stopped holds nothing up. It measures how late it acts itself, and begins
+//! sooner by that. If the socket closes, `tandem hold` is gone: the keeper kills the command,
+//! leaves the group for the dead if it is to, and ends. It is a subreaper, so all that the command
+//! starts stays its descendant. The command itself is killed by the kernel if the keeper dies.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus, getpid, pidfd_open};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use rustix::process::{Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, waitid};
 use rustix::time::Timespec;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::cgroup::Cgroup;
 use super::deadlines::{Act, Deadlines, Stopping};
 use super::departure::Departure;
-use super::family::{LOOK, kill_all, kill_each, reap, signal_all};
+use super::family::{LOOK, kill_all, kill_each, reap, reap_beside, signal_all};
+use super::keeping::pidfd;
+use super::lateness::Lateness;
 use super::protocol::{CommandEnd, Order, Report};
-use crate::time::Mono;
+use crate::host::{outlive_signals, own_program, tandem};
+use crate::time::{Mono, Span};
 
 /// The longest line of an order.
 const LINE_MAX: usize = 64 * 1024;
@@ -42,8 +46,32 @@ struct Kept {
     pidfd: OwnedFd,
     deadlines: Deadlines,
     /// How it ended, once it has, and whether it was asked to before.
-    ended: Option<(WaitStatus, bool)>,
+    ended: Option<(WaitIdStatus, bool)>,
     killed: bool,
+    /// Whether the end of the claim is a promise.
+    promised: bool,
+}
+
+impl Kept {
+    /// How the command has ended. It leads its process group, so it is collected last: until then
+    /// its pid is no other's, and its group can be killed without a look at it.
+    fn status(&self) -> Option<WaitIdStatus> {
+        self.wait(WaitIdOptions::NOWAIT).ok().flatten()
+    }
+
+    /// The command, while it was not collected.
+    fn leader(&self) -> Option<u32> {
+        self.wait(WaitIdOptions::NOWAIT).is_ok().then_some(self.pid)
+    }
+
+    fn collect(&self) {
+        self.wait(WaitIdOptions::empty()).ok();
+    }
+
+    fn wait(&self, and: WaitIdOptions) -> rustix::io::Result<Option<WaitIdStatus>> {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | and;
+        waitid(WaitId::PidFd(self.pidfd.as_fd()), look)
+    }
 }
 
 struct Keeper<'a> {
@@ -56,6 +84,7 @@ struct Keeper<'a> {
     cgroup: Option<&'a Cgroup>,
     kept: Option<Kept>,
     departure: Option<Departure>,
+    lateness: Lateness,
 }
 
 /// Keeps `command`, by the orders that arrive on `socket`, until that closes. With `ticks`,
@@ -72,14 +101,13 @@ pub fn keep(
     cgroup: Option<&Cgroup>,
 ) -> io::Result<()> {
     // What ends `tandem hold` must not end its keeper, which sees the socket close.
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, std::sync::Arc::default())?;
-    }
+    outlive_signals()?;
     rustix::process::set_child_subreaper(Some(getpid()))?;
-    let (waiting, kept, departure) = (Vec::new(), None, None);
-    let mut keeper = Keeper { socket, waiting, command, stopping, ticks, cgroup, kept, departure };
+    let (waiting, kept, departure, lateness) = (Vec::new(), None, None, Lateness::new());
+    let mut keeper =
+        Keeper { socket, waiting, command, stopping, ticks, cgroup, kept, departure, lateness };
     while keeper.turn() {}
-    kill_all(cgroup, None);
+    kill_all(keeper.kept.as_ref().and_then(Kept::leader), cgroup, None);
     if let Some(cgroup) = cgroup {
         cgroup.remove();
     }
@@ -93,58 +121,86 @@ pub fn keep(
 impl Keeper<'_> {
     /// Waits for something to do, and does it. False once `tandem hold` is gone.
     fn turn(&mut self) -> bool {
-        let wait = self.act();
-        let (readable, ended) = self.wait(wait);
+        let due = self.act();
+        let acted = Mono::now();
+        let (readable, ended) = self.wait(due);
+        let woke = Mono::now();
         if ended {
             self.collect();
         }
-        if !readable {
-            return true;
+        let mut given = None;
+        let goes_on = !readable || self.read(&mut given);
+        // Once a turn: a stop makes all that waited meanwhile late. What this process itself did
+        // until then is not.
+        if let Some(since) = due.into_iter().chain(given).min() {
+            self.lateness.note(since.max(acted), woke);
         }
-        let mut bytes = [0; 4096];
-        match self.socket.read(&mut bytes) {
-            Ok(0) => return false,
-            Ok(count) => self.waiting.extend(bytes.iter().take(count)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return false,
+        goes_on
+    }
+
+    /// Takes the orders that have arrived. Keeps in `given` when the first of them was given. False
+    /// once `tandem hold` is gone.
+    fn read(&mut self, given: &mut Option<Mono>) -> bool {
+        // All of them: the last one says most, and it may be that the first ones are old.
+        loop {
+            let mut bytes = [0; 4096];
+            match recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return false,
+                Ok((count, _)) => self.waiting.extend(bytes.iter().take(count)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(_) => return false,
+            }
         }
         while let Some(end) = self.waiting.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.waiting.drain(..=end).collect();
-            match serde_json::from_slice(&line) {
-                Ok(order) => self.carry_out(order),
+            match serde_json::from_slice::<Order>(&line) {
+                Ok(order) => {
+                    *given = given.or(order.at());
+                    self.carry_out(order);
+                }
                 Err(error) => tracing::warn!(%error, "The keeper does not know this order."),
             }
         }
         self.waiting.len() <= LINE_MAX
     }
 
-    /// Does what is due. Returns how long nothing else is.
-    fn act(&mut self) -> Option<Duration> {
+    /// Does what is due. Returns until when nothing else is.
+    fn act(&mut self) -> Option<Mono> {
         let kept = self.kept.as_mut()?;
         let now = Mono::now();
+        if kept.promised {
+            kept.deadlines.late(self.lateness.usual(now));
+        }
         // What the command left behind is asked as well, and has as long as it had.
         if kept.ended.is_some() {
             kept.deadlines.stop(now + self.stopping.grace);
         }
-        let wait = match kept.deadlines.act(now) {
-            Act::Wait(until) => until.since(now),
+        let due = match kept.deadlines.act(now) {
+            Act::Wait(until) => until,
             Act::Ask => {
-                tracing::debug!(pid = kept.pid, "The keeper asks the command to end.");
-                signal_all(&[Signal::TERM, Signal::CONT]);
-                Duration::ZERO
+                // To find all of them must not hold up the kill.
+                let Act::Wait(kill) = { kept.deadlines }.act(now) else { return Some(now) };
+                signal_all(kept.leader(), &[Signal::TERM, Signal::CONT], Some(kill));
+                tracing::debug!(pid = kept.pid, "The keeper has asked the command to end.");
+                now
             }
             Act::Kill => {
+                // Its group still has its number, and is signalled as well, when it has ended.
+                let lives = kept.status().is_none() || reap_beside(kept.pid) == Some(false);
+                kept.killed |= kill_each(kept.leader(), self.cgroup, None) || lives;
                 tracing::debug!(pid = kept.pid, "The keeper kills the command.");
-                kept.killed |= kill_each(self.cgroup);
-                LOOK
+                now + LOOK
             }
         };
         // Children that are not the command give no other sign of their end.
-        Some(if kept.ended.is_some() || kept.deadlines.was_asked() { wait.min(LOOK) } else { wait })
+        let looks = kept.ended.is_some() || kept.deadlines.was_asked();
+        Some(if looks { due.min(now + LOOK) } else { due })
     }
 
     /// Waits for an order, the end of the command, or the time. Says which came.
-    fn wait(&self, within: Option<Duration>) -> (bool, bool) {
+    fn wait(&self, until: Option<Mono>) -> (bool, bool) {
+        let within = until.map(|until| until.since(Mono::now()));
         let timeout = within.and_then(|wait| Timespec::try_from(wait).ok());
         let mut fds = vec![PollFd::new(&self.socket, PollFlags::IN)];
         let running = self.kept.as_ref().filter(|kept| kept.ended.is_none());
@@ -157,8 +213,10 @@ impl Keeper<'_> {
 
     fn carry_out(&mut self, order: Order) {
         match (order, &mut self.kept) {
-            (Order::Start { until, environment }, None) => self.start(until, &environment),
-            (Order::Renew { until }, Some(kept)) => kept.deadlines.renew(until),
+            (Order::Start { until, promised, environment, .. }, None) => {
+                self.start(until, promised, &environment);
+            }
+            (Order::Renew { until, .. }, Some(kept)) => kept.deadlines.renew(until),
             (Order::Stop { by }, Some(kept)) => kept.deadlines.stop(by),
             (Order::Depart { like }, Some(_) | None) => self.departure = like,
             // It has ended meanwhile, and `tandem hold` learns of it.
@@ -166,16 +224,23 @@ impl Keeper<'_> {
         }
     }
 
-    fn start(&mut self, until: Mono, environment: &BTreeMap<String, String>) {
-        let deadlines = Deadlines::new(self.stopping, until);
+    fn start(&mut self, until: Mono, promised: bool, environment: &BTreeMap<String, String>) {
+        let (now, mut deadlines) = (Mono::now(), Deadlines::new(self.stopping, until));
         // The order is old: this process, or `tandem hold`, did not run meanwhile.
-        if !matches!({ deadlines }.act(Mono::now()), Act::Wait(_)) {
+        if !matches!({ deadlines }.act(now), Act::Wait(_)) {
             self.report(&Report::Ended(CommandEnd { asked: true, ..CommandEnd::default() }));
+            return;
+        }
+        let late = if promised { self.lateness.usual(now) } else { Duration::ZERO };
+        deadlines.late(late);
+        if !matches!({ deadlines }.act(now), Act::Wait(_)) {
+            self.report(&Report::Declined { late: Span(late) });
             return;
         }
         match self.spawn(environment) {
             Ok((pid, pidfd)) => {
-                self.kept = Some(Kept { pid, pidfd, deadlines, ended: None, killed: false });
+                self.kept =
+                    Some(Kept { pid, pidfd, deadlines, ended: None, killed: false, promised });
                 self.report(&Report::Started { pid });
             }
             Err(error) => self.report(&Report::Failed { why: error.to_string() }),
@@ -184,7 +249,7 @@ impl Keeper<'_> {
 
     /// Starts the command by way of `tandem starter`, which ties it to this process.
     fn spawn(&self, environment: &BTreeMap<String, String>) -> io::Result<(u32, OwnedFd)> {
-        let mut starter = Command::new(std::env::current_exe()?);
+        let mut starter = tandem(own_program());
         starter.args(["starter", &std::process::id().to_string()]);
         if self.ticks {
             // The starter moves the pipe to another number.
@@ -197,12 +262,7 @@ impl Keeper<'_> {
             starter.arg("--cgroup").arg(cgroup.path());
         }
         let mut child = starter.arg("--").args(self.command).envs(environment).spawn()?;
-        let open = || {
-            let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-            let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
-            pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from)
-        };
-        match open() {
+        match pidfd(&child) {
             Ok(pidfd) => Ok((child.id(), pidfd)),
             Err(error) => {
                 child.kill().ok();
@@ -214,21 +274,25 @@ impl Keeper<'_> {
 
     /// Collects what has ended; reports once nothing of the command is left.
     fn collect(&mut self) {
-        let (ended, childless) = reap();
-        let all = childless && self.cgroup.is_none_or(Cgroup::is_empty);
         let Some(kept) = &mut self.kept else { return };
-        if let Some((_, status)) = ended.into_iter().find(|(pid, _)| *pid == kept.pid) {
-            kept.ended = Some((status, kept.deadlines.was_asked()));
+        if kept.ended.is_none() {
+            kept.ended = kept.status().map(|status| (status, kept.deadlines.was_asked()));
         }
-        if all && let Some(kept) = self.kept.take() {
-            let status = kept.ended.map(|(status, _)| status);
+        let Some((status, asked)) = kept.ended else {
+            reap_beside(kept.pid);
+            return;
+        };
+        let alone = reap_beside(kept.pid).unwrap_or_else(reap);
+        if alone && self.cgroup.is_none_or(Cgroup::is_empty) {
+            kept.collect();
             let end = CommandEnd {
-                status: status.and_then(WaitStatus::exit_status),
-                signal: status.and_then(WaitStatus::terminating_signal),
+                status: status.exit_status(),
+                signal: status.terminating_signal(),
                 // What it left behind was asked as well; that says nothing of the command.
-                asked: kept.ended.is_some_and(|(_, asked)| asked),
+                asked,
                 killed: kept.killed,
             };
+            self.kept = None;
             tracing::debug!(?end, "Nothing of the command is left.");
             self.report(&Report::Ended(end));
         }

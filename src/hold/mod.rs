@@ -20,6 +20,7 @@ mod facts;
 mod family;
 mod keeper;
 mod keeping;
+mod lateness;
 mod name_lock;
 mod own_edge;
 mod place;
@@ -231,7 +232,7 @@ impl Holder {
     pub async fn refused(&self) -> HoldError {
         loop {
             if let Some(misfit) = self.status.refused.get() {
-                return HoldError::Join(JoinError::from(*misfit));
+                return HoldError::Join(JoinError::from(misfit.clone()));
             }
             tokio::time::sleep(LOOK).await;
         }

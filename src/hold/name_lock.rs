@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::cgroup::{Cgroup, NoCgroup};
-use crate::guard::{end_marked, state_home};
+use crate::guard::{Unended, end_marked, state_home};
 use crate::host::DEATH;
 use crate::ids::{GroupName, Incarnation, MemberId, TopologyName};
 use crate::time::Mono;
@@ -52,11 +53,8 @@ pub enum NameLockError {
         source: io::Error,
     },
     /// Processes of an earlier life cannot be ended.
-    #[error("processes of an earlier `tandem hold` with this name do not end: {pids:?}")]
-    Left {
-        /// Their process ids.
-        pids: Vec<u32>,
-    },
+    #[error("what an earlier `tandem hold` with this name has left cannot be ended")]
+    Left(#[from] Unended),
 }
 
 impl NameLock {
@@ -69,22 +67,34 @@ impl NameLock {
         group: &GroupName,
         name: &MemberId,
     ) -> Result<Self, NameLockError> {
-        let file = format!("{topology}.{group}.{name}");
+        let file = file_of(topology, group, name);
         let folder = state_home().join("tandem/hold");
         let path = folder.join(&file);
         let refused = |source| NameLockError::File { path: path.clone(), source };
         let mut file_of_lives = open(&folder, &path).map_err(refused)?;
-        match flock(&file_of_lives, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
-                return Err(NameLockError::Taken { name: name.clone(), group: group.clone() });
-            }
-            Err(error) => return Err(refused(error.into())),
+        let taken = || NameLockError::Taken { name: name.clone(), group: group.clone() };
+        if !lock(&file_of_lives).map_err(refused)? {
+            return Err(taken());
         }
-        let incarnation = next_life(&mut file_of_lives).map_err(refused)?;
         // Where the lives of the name are counted: elsewhere the same name is another one.
-        let mark = path.display().to_string();
-        end_all(&mark)?;
+        let mark = mark_of(&path);
+        let mut before = 0;
+        let earlier = folder.join(earlier_file_of(topology, group, name));
+        if earlier != path && earlier.exists() {
+            let mut counted = open(&folder, &earlier).map_err(refused)?;
+            if !lock(&counted).map_err(refused)? {
+                return Err(taken());
+            }
+            before = lives(&mut counted).map_err(refused)?;
+            end_marked(&mark_of(&earlier))?;
+            let noted = state_home().join("tandem/hold-cgroups");
+            let noted = noted.join(earlier_file_of(topology, group, name));
+            end_cgroup(&noted)?;
+            fs::remove_file(&noted).ok();
+            fs::remove_file(&earlier).map_err(refused)?;
+        }
+        let incarnation = next_life(&mut file_of_lives, before).map_err(refused)?;
+        end_marked(&mark)?;
         let cgroup = state_home().join("tandem/hold-cgroups").join(file);
         // Last: now no keeper is left that could start a command there.
         end_cgroup(&cgroup)?;
@@ -100,17 +110,48 @@ impl NameLock {
         let refused = |source| NoCgroup::Refused { path: self.cgroup.clone(), source };
         let folder = self.cgroup.parent().unwrap_or(&self.cgroup);
         make_folder(folder).map_err(refused)?;
-        fs::write(&self.cgroup, format!("{cgroup}\n")).map_err(refused)?;
+        let line = [cgroup.path().as_os_str().as_bytes(), b"\n"].concat();
+        fs::write(&self.cgroup, line).map_err(refused)?;
         cgroup.make()?;
         Ok(cgroup)
     }
 }
 
+/// Whether this process has the lock of the file now.
+fn lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What marks the processes of a name with this file.
+fn mark_of(path: &Path) -> String {
+    let bytes = || path.as_os_str().as_bytes().escape_ascii().to_string();
+    path.to_str().map_or_else(bytes, str::to_owned)
+}
+
+/// The file that a name had before, which names with dots could share.
+fn earlier_file_of(topology: &TopologyName, group: &GroupName, name: &MemberId) -> String {
+    [topology.as_str(), group.as_str(), name.as_str()].join(".")
+}
+
+/// The file of a name. Names may have dots: where one does, commas part them, which no name has.
+fn file_of(topology: &TopologyName, group: &GroupName, name: &MemberId) -> String {
+    let parts = [topology.as_str(), group.as_str(), name.as_str()];
+    parts.join(if parts.iter().any(|part| part.contains('.')) { "," } else { "." })
+}
+
 /// Ends all that is in the cgroup which this file names, and waits until it is gone.
 fn end_cgroup(file: &Path) -> Result<(), NameLockError> {
-    let path = fs::read_to_string(file).unwrap_or_default();
-    let Some(cgroup) = Cgroup::at(path.trim_end()) else { return Ok(()) };
-    let left = || NameLockError::Left { pids: cgroup.pids() };
+    let path = match fs::read(file) {
+        Ok(path) => path,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(NameLockError::File { path: file.to_owned(), source }),
+    };
+    let Some(cgroup) = Cgroup::at(path.trim_ascii_end()) else { return Ok(()) };
+    let left = || Unended::Left(cgroup.pids()).into();
     // The command of the earlier life has started this process, which cannot end itself.
     if cgroup.has_this_process() {
         return Err(left());
@@ -138,20 +179,21 @@ fn open(folder: &Path, path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Counts one more life in the file. An unreadable count begins anew.
-fn next_life(file: &mut File) -> io::Result<Incarnation> {
-    let mut text = String::new();
-    file.read_to_string(&mut text)?;
-    let next = text.trim().parse().unwrap_or(0_u32).saturating_add(1);
+/// The lives that the file counts. An unreadable count begins anew.
+fn lives(file: &mut File) -> io::Result<u32> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let count = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok());
+    Ok(count.unwrap_or_default())
+}
+
+/// Counts one more life in the file, after so many elsewhere.
+fn next_life(file: &mut File, before: u32) -> io::Result<Incarnation> {
+    let next = lives(file)?.max(before).saturating_add(1);
     file.rewind()?;
     file.set_len(0)?;
     writeln!(file, "{next}")?;
     Ok(Incarnation(next))
-}
-
-/// Ends all processes with this mark, and waits until they are gone.
-fn end_all(mark: &str) -> Result<(), NameLockError> {
-    end_marked(mark).map_err(|pids| NameLockError::Left { pids })
 }
 
 #[cfg(test)]
@@ -159,15 +201,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_two_names_have_one_file() {
+        let some = ["a", "b", "a.a", "a.b", "b.a", "a-b", "a_b", "a.a.b", "..."];
+        let mut files = std::collections::BTreeSet::new();
+        for topology in some {
+            for group in some {
+                for name in some {
+                    let parsed = (topology.parse().unwrap(), group.parse().unwrap());
+                    let file = file_of(&parsed.0, &parsed.1, &name.parse().unwrap());
+                    assert!(files.insert(file.clone()), "{file}: {topology}, {group}, {name}");
+                }
+            }
+        }
+        let plain = file_of(&"t".parse().unwrap(), &"p1".parse().unwrap(), &"a".parse().unwrap());
+        assert_eq!(plain, "t.p1.a", "what was plain before stays as it is");
+    }
+
+    #[test]
     fn lives_are_counted_and_garbage_begins_anew() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sub/t.p1.a");
         let life = |path: &Path| {
             let mut file = open(path.parent().unwrap(), path).unwrap();
-            next_life(&mut file).unwrap().0
+            next_life(&mut file, 0).unwrap().0
         };
         assert_eq!([life(&path), life(&path), life(&path)], [1, 2, 3]);
         fs::write(&path, "garbage that is longer than a number").unwrap();
         assert_eq!([life(&path), life(&path)], [1, 2]);
+        fs::write(&path, b"\xff").unwrap();
+        let mut file = open(path.parent().unwrap(), &path).unwrap();
+        assert_eq!(next_life(&mut file, 7).unwrap().0, 8, "after those in another file");
     }
 }

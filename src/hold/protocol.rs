@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::departure::Departure;
-use crate::time::Mono;
+use crate::time::{Mono, Span};
 
 /// An order to the keeper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,13 +14,19 @@ use crate::time::Mono;
 pub(super) enum Order {
     /// Start the command. It must have ended at `until`, unless the claim is renewed.
     Start {
+        /// When it was given.
+        at: Mono,
         /// The end of the claim.
         until: Mono,
+        /// Whether that is a promise, which the command must not outlive.
+        promised: bool,
         /// Its environment, beside that of the keeper.
         environment: BTreeMap<String, String>,
     },
     /// The claim lasts until then.
     Renew {
+        /// When it was given.
+        at: Mono,
         /// The end of the claim.
         until: Mono,
     },
@@ -37,6 +43,16 @@ pub(super) enum Order {
     },
 }
 
+impl Order {
+    /// When it was given, where that is said.
+    pub(super) const fn at(&self) -> Option<Mono> {
+        match self {
+            Self::Start { at, .. } | Self::Renew { at, .. } => Some(*at),
+            Self::Stop { .. } | Self::Depart { .. } => None,
+        }
+    }
+}
+
 /// A report of the keeper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -48,6 +64,11 @@ pub(super) enum Report {
     },
     /// Nothing of the command is left.
     Ended(CommandEnd),
+    /// The command was not started: the keeper acts so late that it could not end it in time.
+    Declined {
+        /// How late.
+        late: Span,
+    },
     /// The command could not be started.
     Failed {
         /// The system's error.

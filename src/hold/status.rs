@@ -54,7 +54,7 @@ impl Status {
             }
             Event::Refused(misfit) => {
                 // Once.
-                self.refused.set(*misfit).ok();
+                self.refused.set(misfit.clone()).ok();
                 Some(misfit.to_string())
             }
             Event::Claimed { .. } => {

@@ -12,11 +12,14 @@ use super::deadlines::Stopping;
 use super::family::kill_all;
 use super::keeping::{Heard, Keeping, Output};
 use super::protocol::{CommandEnd, Order};
-use crate::guard::{WORK_MARK, family};
+use crate::guard::{WORK_MARK, is_childless};
 use crate::host::DEATH;
 use crate::ids::{GroupName, Life, RoleName, TopologyName};
 use crate::time::{Mono, Span};
 use tandem_member::{Lead, Member};
+
+/// How long the last order may wait for room.
+const LAST: Duration = Duration::from_secs(1);
 
 /// How a command is run.
 #[derive(Debug)]
@@ -86,8 +89,8 @@ impl Work {
     }
 
     /// The next report of the keeper, within the time.
-    pub(super) fn heard(&self, within: Duration) -> Heard {
-        self.keeping.as_ref().map_or(Heard::Nothing, |keeping| keeping.heard(within))
+    pub(super) fn heard(&mut self, within: Duration) -> Heard {
+        self.keeping.as_mut().map_or(Heard::Nothing, |keeping| keeping.heard(within))
     }
 
     /// Does what is due now. Returns the end of the claim if it is about to come, and the command
@@ -103,19 +106,20 @@ impl Work {
                 tracing::trace!(?now, ?until, ?fence, "Promised.");
                 environment
                     .extend(fence.map(|fence| ("TANDEM_FENCE".to_owned(), fence.to_string())));
-                self.order(&Order::Start { until, environment });
+                let promised = self.recipe.promised;
+                self.order(&Order::Start { at: now, until, promised, environment });
             }
             Step::Renew(until) => {
                 let fence = claim.and_then(|claim| claim.fence);
                 tracing::trace!(?now, ?until, ?fence, "Promised.");
-                self.order(&Order::Renew { until });
+                self.order(&Order::Renew { at: now, until });
             }
             Step::Stop(by) => self.order(&Order::Stop { by }),
             Step::Overrun(until) => {
                 tracing::debug!(?now, ?until, "The claim is about to end, and the command runs.");
                 // The keeper may have ended the command, and not said so yet: then it has no child
                 // left. One that is stopped starts nothing later, since the claim is over.
-                let is_gone = |keeping: &Keeping| family(keeping.pid()).is_empty();
+                let is_gone = |keeping: &Keeping| is_childless(keeping.pid());
                 let is_gone = self.keeping.as_ref().is_some_and(is_gone)
                     && self.recipe.cgroup.as_ref().is_none_or(Cgroup::is_empty);
                 return (!is_gone).then_some(until);
@@ -130,9 +134,22 @@ impl Work {
         }
     }
 
+    /// An order that must not be lost, though the keeper is stopped for a moment.
+    pub(super) fn last_order(&mut self, order: &Order) {
+        self.order(order);
+        if let Some(keeping) = &mut self.keeping {
+            keeping.deliver(LAST);
+        }
+    }
+
     /// The command has ended, and nothing of it is left.
     pub(super) fn ended(&mut self, now: Mono, end: CommandEnd) -> Sequel {
         self.course.ended(now, end)
+    }
+
+    /// The keeper has not started the command. Returns how long after `now` it is asked again.
+    pub(super) fn declined(&mut self, now: Mono) -> Duration {
+        self.course.lost(now).since(now)
     }
 
     /// When the claim ends, as far as it is known.
@@ -152,7 +169,10 @@ impl Work {
     /// # Errors
     /// Something was left: then the process must end without leaving its group.
     pub(super) fn end_everything(&mut self, until: Mono, member: &Member) -> Result<(), HoldError> {
-        self.keeping = None;
+        // To find all that there is takes time; this reaches the command at once.
+        if let Some(keeping) = self.keeping.take() {
+            keeping.kill();
+        }
         let cgroup = self.recipe.cgroup.as_ref();
         let promised = self.recipe.promised && self.runs();
         let now = Mono::now();
@@ -160,7 +180,7 @@ impl Work {
         // before. A host that is so late that the end has come leaves no more time than that.
         let short = self.recipe.stopping.margin / 4;
         let by = if promised { (until - short).max(now + short) } else { now + DEATH };
-        if kill_all(cgroup, Some(by)) {
+        if kill_all(None, cgroup, Some(by)) {
             return Ok(());
         }
         if promised {
@@ -168,7 +188,7 @@ impl Work {
             member.halt();
             tracing::debug!("The member has halted, and the command runs.");
             // Whether the host was late or the kernel cannot end it, the user is to know.
-            if kill_all(cgroup, Some(Mono::now() + DEATH)) {
+            if kill_all(None, cgroup, Some(Mono::now() + DEATH)) {
                 if let Some(cgroup) = cgroup {
                     cgroup.remove();
                 }

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::cgroup::Cgroup;
 use super::course::{OnExit, Sequel};
 use super::deadlines::Stopping;
 use super::departure::Departs;
+use super::family::LOOK;
 use super::keeping::{Heard, Output};
 use super::protocol::{CommandEnd, Order, Report};
 use super::serve::ServeAt;
@@ -20,6 +21,10 @@ use crate::time::{Mono, Span};
 
 /// How often the claim is compared with the clock, and renewed at the keeper.
 const TICK: Duration = Duration::from_millis(20);
+/// The code of a command that died of SIGTERM, as shells report it.
+const TERMINATED: u8 = 128 + 15;
+/// How long after such an end this process may get the same signal.
+const TOGETHER: Duration = Duration::from_millis(200);
 
 /// A command, and how it is run.
 #[derive(Debug)]
@@ -53,6 +58,8 @@ pub enum Happening {
     Again(Duration),
     /// It cannot be started.
     Failed(String),
+    /// It is not started: its keeper acts so late that it could not end it in time.
+    Declined(Span),
     /// The keeper is gone; what it kept is killed.
     Lost,
     /// The keeper did not end the command in time; this process does.
@@ -65,7 +72,9 @@ impl Happening {
         match self {
             Self::Started(_) => true,
             Self::Ended(end) => end.asked && !end.killed,
-            Self::Again(_) | Self::Failed(_) | Self::Lost | Self::Overrun => false,
+            Self::Again(_) | Self::Failed(_) | Self::Declined(_) | Self::Lost | Self::Overrun => {
+                false
+            }
         }
     }
 }
@@ -80,6 +89,12 @@ impl fmt::Display for Happening {
             Self::Ended(end) => write!(f, "the command ended by itself: {end}"),
             Self::Again(wait) => write!(f, "it starts again in {} at the earliest", Span(*wait)),
             Self::Failed(why) => write!(f, "the command cannot be started: {why}"),
+            Self::Declined(late) => write!(
+                f,
+                "the command is not started: this host acts {} ms late, and the claim leaves no \
+                 time for that",
+                late.get().as_millis()
+            ),
             Self::Lost => f.write_str("the keeper of the command died; all that it kept is killed"),
             Self::Overrun => f.write_str("the keeper did not end the command; it is killed now"),
         }
@@ -103,6 +118,9 @@ struct Run<'a> {
     departs: Option<&'a Departs>,
     /// The id of the member that the keeper knows.
     known_as: Option<String>,
+    stop: &'a AtomicBool,
+    /// Whether the command has ended for the stop, so that none starts any more.
+    stopped: bool,
 }
 
 impl Wrapper {
@@ -124,10 +142,11 @@ impl Wrapper {
         let lead = holder.member.lead(self.role.0);
         let mut work = Work::new(self.recipe(holder), lead);
         work.start_keeper(Output::Inherited)?;
-        let mut run = Run { holder, work, say, departs: self.departs.as_ref(), known_as: None };
+        let (departs, known_as, stopped) = (self.departs.as_ref(), None, false);
+        let mut run = Run { holder, work, say, departs, known_as, stop, stopped };
         let ended = until_left(&holder.member, holder.exclusive, stop, |wanted| run.turn(wanted));
         // It leaves by itself, or must not.
-        run.work.order(&Order::Depart { like: None });
+        run.work.last_order(&Order::Depart { like: None });
         ended
     }
 
@@ -167,7 +186,7 @@ impl Run<'_> {
         }
         // In the other modes an unhealthy one goes on until others lead, and its claim ends then.
         let goes_on = well || (self.work.runs() && !self.holder.exclusive);
-        if let Some(until) = self.work.step(wanted && goes_on) {
+        if let Some(until) = self.work.step(wanted && goes_on && !self.stopped) {
             self.lost(Happening::Overrun, until)?;
         }
         Ok(None)
@@ -197,11 +216,35 @@ impl Run<'_> {
                 (self.say)(Happening::Failed(why));
                 Ok(self.ended(CommandEnd::NOT_RUN))
             }
-            Heard::Report(Report::Ended(end)) => {
+            Heard::Report(Report::Declined { late }) => {
+                (self.say)(Happening::Declined(late));
+                let wait = self.work.declined(Mono::now());
+                (self.say)(Happening::Again(wait));
+                Ok(None)
+            }
+            Heard::Report(Report::Ended(mut end)) => {
+                self.stopped = !end.asked && self.is_stopped(end);
+                end.asked |= self.stopped;
                 (self.say)(Happening::Ended(end));
                 Ok(self.ended(end))
             }
         }
+    }
+
+    /// Whether a command that this process has not asked to end has ended because all is to. A
+    /// service manager sends SIGTERM to all processes of a unit, to the command first or last.
+    fn is_stopped(&self, end: CommandEnd) -> bool {
+        if end.code() != TERMINATED {
+            return false;
+        }
+        let by = Mono::now() + TOGETHER;
+        while !self.stop.load(Ordering::SeqCst) {
+            if Mono::now() >= by {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+        true
     }
 
     fn ended(&mut self, end: CommandEnd) -> Option<Wrapped> {

@@ -3,17 +3,25 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use tandem_member::{Config, MeshCertificates, MeshSettings, MeshTrust, Pulse, Versions, usual};
+use tandem_member::{
+    Config, MeshCertificates, MeshSettings, MeshTrust, Named, Pulse, Versions, usual,
+};
 
 use super::DutyOrder;
+use crate::built::Built;
 use crate::ids::{GroupName, Life, MemberId};
 use crate::kafka::Cluster;
 use crate::time::Span;
 use crate::topology::{Address, Links, OnDeath, Plan, PlannedGroup, Terms};
 
-/// The configuration of one life on this cluster.
+/// The configuration of one life in group `name` of the plan, on this cluster.
 #[must_use]
-pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config {
+pub fn config_of(
+    life: Life,
+    plan: &Plan,
+    (name, group): (&GroupName, &PlannedGroup),
+    cluster: &Cluster,
+) -> Config {
     Config {
         mesh: mesh_of(&life.member, group),
         cluster: cluster.clone(),
@@ -38,8 +46,18 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         instance: group.pace.static_members.then(|| life.member.to_string()),
         fences: Some(usual::fences()),
         versions: Versions::OURS,
+        // No name has a slash or an at sign.
+        named: named(Some(format!("{}/{name}@{}", plan.topology, group.consumer_group))),
         life,
     }
+}
+
+/// What this program names as a member of this group.
+#[must_use]
+pub fn named(group: Option<String>) -> Named {
+    // Short: each beacon bears it.
+    let commit = Built::this().map_or_else(String::new, |built| format!(" ({built})"));
+    Named { group, program: Some(format!("tandem {}{commit}", env!("CARGO_PKG_VERSION"))) }
 }
 
 /// How members stand in for each other, if they do.
@@ -128,6 +146,9 @@ pub fn arguments(config: &Config) -> Vec<String> {
     option("membership", config.membership.as_str().to_owned());
     option("protocol", config.protocol.as_str().to_owned());
     option("handover", config.handover.to_string());
+    if let Some(of) = &config.named.group {
+        option("of", of.clone());
+    }
     if let Some(instance) = &config.instance {
         option("instance", instance.clone());
     }

@@ -6,9 +6,9 @@ use std::thread;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::host::ending_signals;
 use crate::time::Skew;
 
 /// A command, one JSON value per line: `"leave"`, or `{"clock": {"ahead_ns": 2000000000}}`.
@@ -43,7 +43,7 @@ const WAITING: usize = 16;
 pub(super) fn listen() -> io::Result<(SyncSender<MemberCommand>, Receiver<MemberCommand>)> {
     let (commands, received) = sync_channel(WAITING);
     let own = commands.clone();
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    let mut signals = Signals::new(ending_signals())?;
     let from_signals = commands.clone();
     let _ends_with_the_process =
         thread::Builder::new().name("signals".to_owned()).spawn(move || {

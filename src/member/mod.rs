@@ -22,7 +22,7 @@ pub mod zookeeper;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-pub use arguments::{arguments, config_of, duty_argument};
+pub use arguments::{arguments, config_of, duty_argument, named};
 pub use channel::Channel;
 pub use commands::MemberCommand;
 pub use other::OtherConfig;
@@ -50,9 +50,9 @@ pub fn run(config: &Config, programs: Option<Programs>) -> Result<(), MemberErro
     let (noted, ordered) = (Arc::clone(&refused), own.clone());
     let member = Member::join_with(claims, config, move |now, event| {
         let EndsWithMember = &ends;
-        if let Event::Refused(misfit) = event {
+        if let Event::Refused(misfit) = &event {
             // Once. A full queue holds an order to leave already.
-            noted.set(misfit).ok();
+            noted.set(misfit.clone()).ok();
             ordered.try_send(MemberCommand::Leave).ok();
         }
         let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ pub fn run(config: &Config, programs: Option<Programs>) -> Result<(), MemberErro
                     // One of them may still run: the role may move a session later at the earliest.
                     std::mem::forget(member);
                 }
-                let misfit = refused.get().copied();
+                let misfit = refused.get().cloned();
                 return misfit.map_or(Ok(()), |misfit: Misfit| Err(JoinError::from(misfit).into()));
             }
             // The controller is gone, or wants no orderly leave: the process ends, and the broker

@@ -1,9 +1,10 @@
 //! Finds the status sockets of this user.
 //!
-//! A socket is named after the host, its boot and the process. A folder that several hosts share
-//! holds their sockets as well; these are ignored. Sockets of dead processes and former boots are
-//! removed. The path of a socket is limited to 108 bytes, so it is opened through the descriptor of
-//! its folder.
+//! A socket is named after the host, its boot, the PID namespace and the process, joined by dashes,
+//! which no part has: two containers may have one host name, and process 1 each. A folder that
+//! several hosts share holds their sockets as well; these are ignored. Sockets of dead processes
+//! and former boots are removed. The path of a socket is limited to 108 bytes, so it is opened
+//! through the descriptor of its folder.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -90,13 +91,9 @@ impl Folder {
 
 /// The name of this process's socket, without its extension.
 pub(super) fn own_name() -> String {
-    format!("{}-{}", here(), std::process::id())
-}
-
-/// This host and its boot, as in the name of a socket.
-fn here() -> String {
+    let pids: String = PidScope::here().pids.chars().filter(char::is_ascii_digit).collect();
     let (host, boot) = host_and_boot();
-    format!("{host}-{boot}")
+    format!("{host}-{boot}-{pids}-{}", std::process::id())
 }
 
 fn host_and_boot() -> (String, String) {
@@ -104,6 +101,15 @@ fn host_and_boot() -> (String, String) {
     let legal = |c: &char| c.is_ascii_alphanumeric() || *c == '.';
     let host: String = pid_scope.host.chars().filter(legal).take(32).collect();
     (host, pid_scope.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
+}
+
+/// The host, the boot and the process in the name of a socket. Earlier versions named no namespace.
+fn parts(name: &str) -> Option<(&str, &str, u32)> {
+    let parts: Vec<&str> = name.strip_suffix(".sock")?.split('-').collect();
+    match *parts {
+        [host, boot, pid] | [host, boot, _, pid] => Some((host, boot, pid.parse().ok()?)),
+        _ => None,
+    }
 }
 
 /// The sockets of a kind on this host, ordered by process id. Those of former boots are removed.
@@ -124,10 +130,7 @@ pub fn endpoints(sockets: Sockets) -> Result<Vec<Endpoint>, StatusError> {
     for entry in fs::read_dir(&path).map_err(refused)? {
         let entry = entry.map_err(refused)?.file_name();
         let Some(name) = entry.to_str() else { continue };
-        let Some((at, pid)) = name.strip_suffix(".sock").and_then(|it| it.rsplit_once('-')) else {
-            continue;
-        };
-        let (Some((on, when)), Ok(pid)) = (at.rsplit_once('-'), pid.parse()) else { continue };
+        let Some((on, when, pid)) = parts(name) else { continue };
         let endpoint = Endpoint { folder: Arc::clone(&folder), name: name.to_owned(), pid };
         if on == host && when == boot {
             found.push(endpoint);
@@ -152,6 +155,21 @@ impl Endpoint {
         {
             let path = self.folder.shown(&self.name);
             tracing::warn!(%error, path = %path.display(), "A dead socket could not be removed.");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_it_is_written_and_as_it_was() {
+        let (name, (host, boot)) = (format!("{}.sock", own_name()), host_and_boot());
+        assert_eq!(parts(&name), Some((host.as_str(), boot.as_str(), std::process::id())));
+        assert_eq!(parts("h-b-7.sock"), Some(("h", "b", 7)));
+        for other in ["h-b-7", "h-7.sock", "h-b-1-2-7.sock", "h-b-x.sock"] {
+            assert_eq!(parts(other), None, "{other}");
         }
     }
 }

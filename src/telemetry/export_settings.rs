@@ -1,9 +1,13 @@
 //! Where telemetry goes, from OpenTelemetry's standard variables and `--otlp`.
 //!
-//! Telemetry is off without an endpoint. Invalid settings are refused before anything starts.
+//! Telemetry is off without an endpoint. Settings that change where and how data goes are refused
+//! before anything starts, if they are invalid. Others, and variables of OpenTelemetry's
+//! specification that have no effect here, are told: an environment is often that of many programs.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
+use opentelemetry_sdk::metrics::Temporality;
 use reqwest::Url;
 
 use super::lists::pairs;
@@ -13,6 +17,44 @@ use super::tls::{Trust, TrustError};
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest timeout, in milliseconds.
 const TIMEOUT_MS_MAX: u64 = 600_000;
+
+/// Variables of the specification that have no effect: Tandem samples
+/// nothing, sends what there is as soon as it can, and writes no attribute that it would cut.
+/// <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>
+const WITHOUT_EFFECT: &[&str] = &[
+    "OTEL_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_BLRP_EXPORT_TIMEOUT",
+    "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE",
+    "OTEL_BLRP_MAX_QUEUE_SIZE",
+    "OTEL_BLRP_SCHEDULE_DELAY",
+    "OTEL_BSP_EXPORT_TIMEOUT",
+    "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+    "OTEL_BSP_MAX_QUEUE_SIZE",
+    "OTEL_BSP_SCHEDULE_DELAY",
+    "OTEL_CONFIG_FILE",
+    "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_EXPORTER_OTLP_INSECURE",
+    "OTEL_EXPORTER_OTLP_LOGS_INSECURE",
+    "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION",
+    "OTEL_EXPORTER_OTLP_METRICS_INSECURE",
+    "OTEL_EXPORTER_OTLP_TRACES_INSECURE",
+    "OTEL_EXPORTER_PROMETHEUS_HOST",
+    "OTEL_EXPORTER_PROMETHEUS_PORT",
+    "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_LOGRECORD_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_LOG_LEVEL",
+    "OTEL_METRICS_EXEMPLAR_FILTER",
+    "OTEL_METRIC_EXPORT_TIMEOUT",
+    "OTEL_PROPAGATORS",
+    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_SPAN_EVENT_COUNT_LIMIT",
+    "OTEL_SPAN_LINK_COUNT_LIMIT",
+    "OTEL_TRACES_SAMPLER",
+    "OTEL_TRACES_SAMPLER_ARG",
+];
 
 /// Where each signal goes; `None` if a signal is off.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +69,12 @@ pub struct ExportSettings {
     pub service: Option<String>,
     /// `OTEL_RESOURCE_ATTRIBUTES`.
     pub attributes: Vec<(String, String)>,
+    /// From when the points of metrics count:
+    /// `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE`. With `delta` an export that is lost
+    /// takes its points with it.
+    pub temporality: Temporality,
+    /// What of the environment is not followed, in words.
+    pub notes: Vec<String>,
 }
 
 /// Where one signal goes, and how.
@@ -102,6 +150,7 @@ struct Signal<'a, G> {
     path: &'static str,
     flag: Option<&'a str>,
     get: &'a G,
+    notes: &'a RefCell<Vec<String>>,
 }
 
 impl ExportSettings {
@@ -123,22 +172,56 @@ impl ExportSettings {
         if get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        let read = |name, path| Signal { name, path, flag, get: &get }.read();
+        let notes = RefCell::default();
+        let read = |name, path| Signal { name, path, flag, get: &get, notes: &notes }.read();
         let traces = read("TRACES", "v1/traces")?;
         let logs = read("LOGS", "v1/logs")?;
         let metrics = read("METRICS", "v1/metrics")?;
         if traces.is_none() && logs.is_none() && metrics.is_none() {
             return Ok(None);
         }
-        let variable = "OTEL_RESOURCE_ATTRIBUTES";
-        let attributes = get(variable).map(|value| pairs(&value)).transpose();
-        let attributes = attributes.map_err(|problem| ExportSettingsError::Value {
-            variable: variable.to_owned(),
-            problem,
-            meant: "write key=value, with commas between, as in team=pricing,env=test",
-        })?;
-        let attributes = attributes.unwrap_or_default();
-        Ok(Some(Self { traces, logs, metrics, service: get("OTEL_SERVICE_NAME"), attributes }))
+        let temporality = metrics.as_ref().map(|_| temporality(&get)).transpose()?;
+        let temporality = temporality.unwrap_or_default();
+        let attributes = attributes(&get).unwrap_or_else(|error| {
+            notes.borrow_mut().push(error.to_string());
+            Vec::new()
+        });
+        let mut notes = notes.into_inner();
+        // A wrong value for all signals is wrong for each.
+        notes.sort();
+        notes.dedup();
+        let idle: Vec<&str> =
+            WITHOUT_EFFECT.iter().copied().filter(|name| get(name).is_some()).collect();
+        if !idle.is_empty() {
+            notes.push(format!("no effect here: {}", idle.join(", ")));
+        }
+        let service = get("OTEL_SERVICE_NAME");
+        Ok(Some(Self { traces, logs, metrics, service, attributes, temporality, notes }))
+    }
+}
+
+/// The attributes of the resource.
+fn attributes(
+    get: &impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(String, String)>, ExportSettingsError> {
+    let variable = "OTEL_RESOURCE_ATTRIBUTES";
+    let attributes = get(variable).map(|value| pairs(&value)).transpose();
+    let attributes = attributes.map_err(|problem| ExportSettingsError::Value {
+        variable: variable.to_owned(),
+        problem,
+        meant: "write key=value, with commas between, as in team=pricing,env=test",
+    });
+    Ok(attributes?.unwrap_or_default())
+}
+
+fn temporality(get: &impl Fn(&str) -> Option<String>) -> Result<Temporality, ExportSettingsError> {
+    let variable = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
+    let Some(value) = get(variable) else { return Ok(Temporality::default()) };
+    match value.to_ascii_lowercase().as_str() {
+        "cumulative" => Ok(Temporality::Cumulative),
+        "delta" => Ok(Temporality::Delta),
+        "lowmemory" => Ok(Temporality::LowMemory),
+        _ => Err(refused(variable, &value, "write cumulative, the default, delta or lowmemory")),
     }
 }
 
@@ -148,6 +231,14 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         let own = format!("OTEL_EXPORTER_OTLP_{}_{what}", self.name);
         let all = format!("OTEL_EXPORTER_OTLP_{what}");
         [own, all].into_iter().find_map(|name| (self.get)(&name).map(|value| (name, value)))
+    }
+
+    /// The value, or the usual one and a note.
+    fn or_noted<T>(&self, value: Result<T, ExportSettingsError>, usual: T) -> T {
+        value.unwrap_or_else(|error| {
+            self.notes.borrow_mut().push(error.to_string());
+            usual
+        })
     }
 
     fn read(&self) -> Result<Option<Target>, ExportSettingsError> {
@@ -176,8 +267,8 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
             url,
             protocol,
             headers: self.headers()?,
-            timeout: self.timeout()?,
-            gzip: self.gzip()?,
+            timeout: self.or_noted(self.timeout(), TIMEOUT),
+            gzip: self.or_noted(self.gzip(), false),
             trust: self.trust()?,
         }))
     }

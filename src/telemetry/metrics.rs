@@ -16,7 +16,7 @@ use std::time::Duration;
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::metrics::SdkMeterProvider;
+use opentelemetry_sdk::metrics::{SdkMeterProvider, Temporality};
 use prometheus::Registry;
 use tokio::sync::oneshot;
 
@@ -46,8 +46,8 @@ pub enum MetricsError {
 pub struct Outlets {
     /// The scrape endpoint.
     pub scrape: Option<Scrape>,
-    /// The collector, and the export interval.
-    pub push: Option<(Target, Duration)>,
+    /// The collector, the export interval, and from when the points count.
+    pub push: Option<(Target, Duration, Temporality)>,
 }
 
 /// Makes metrics follow a run; may be cloned.
@@ -100,7 +100,8 @@ impl Metrics {
             .scope_info_enabled(false)
             .build()
             .map_err(MetricsError::Exporter)?;
-        let pull = Shared::default();
+        let temporality = outlets.push.as_ref().map(|(_, _, temporality)| *temporality);
+        let pull = Shared::new(temporality.unwrap_or_default());
         let provider = SdkMeterProvider::builder()
             .with_resource(resource(context))
             .with_reader(exporter)
@@ -119,7 +120,7 @@ impl Metrics {
                 rest are merged into the role \"other\"."
             );
         }
-        let push = outlets.push.map(|(target, interval)| {
+        let push = outlets.push.map(|(target, interval, _)| {
             Push::start(&target, interval, pull).map_err(MetricsError::Thread)
         });
         let push = push.transpose()?;

@@ -18,8 +18,14 @@ use super::export_settings::Target;
 use super::post::warn_of_loss;
 
 /// A reader shared by the provider and the sending thread.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Shared(Arc<ManualReader>);
+
+impl Shared {
+    pub(super) fn new(temporality: Temporality) -> Self {
+        Self(Arc::new(ManualReader::builder().with_temporality(temporality).build()))
+    }
+}
 
 impl MetricReader for Shared {
     fn register_pipeline(&self, pipeline: Weak<Pipeline>) {

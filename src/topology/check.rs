@@ -8,8 +8,8 @@ use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
     Beacons, Cluster, Count, Edges, Election, Elsewhere, GroupSettings, MembershipClient, Mode,
-    OtherAccess, Pace, Plan, Roles, Spec, consumer, defaults, duty, elections, exclusive, handover,
-    is_secret, mesh, on_death, outside, paper, slots, static_members, stores,
+    OtherAccess, Pace, Plan, Roles, Spec, bootstrap, consumer, defaults, duty, elections,
+    exclusive, handover, is_secret, mesh, on_death, outside, paper, slots, static_members, stores,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::kafka::Unfit;
@@ -93,15 +93,7 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
                 .hint("an embedded cluster can have one: {embedded: {host: alpha}}"),
         );
     }
-    if let Some(bad) =
-        brokers.bootstrap.split(',').map(str::trim).find(|part| !stores::is_address(part))
-    {
-        let message = format!("{bad:?} is not an address of a broker");
-        problems.push(
-            Problem::at(place.key("bootstrap").origin(), message)
-                .hint("write host:port, separate several with commas"),
-        );
-    }
+    problems.extend(bootstrap::problem(brokers, place));
     let OtherAccess { properties, secrets } = &brokers.controller;
     access_problems(&brokers.properties, &brokers.secrets, place, problems);
     access_problems(properties, secrets, place.key("controller"), problems);

@@ -6,10 +6,12 @@
 
 mod access;
 mod among;
+mod bootstrap;
 mod bounds;
 mod check;
 mod consumer;
 mod defaults;
+mod derived;
 mod duty;
 mod election;
 mod elections;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::places::Places;
 use super::{
     Access, Address, Cluster, Edges, Election, Electorate, Launch, Plan, PlannedCluster,
-    PlannedGroup, Shareable, Spec, Terms, access, bounds, check, defaults, elections, load,
-    outside, shared_fate, sizing, strangers, zookeeper,
+    PlannedGroup, Shareable, Spec, Terms, access, bootstrap, bounds, check, defaults, derived,
+    elections, load, outside, shared_fate, sizing, strangers, zookeeper,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, TopicName};
 use crate::time::Span;
@@ -57,6 +57,7 @@ pub(super) fn planned(root: &Node) -> Result<Plan, Vec<Problem>> {
     problems.extend(check::topics(&plan, places));
     problems.extend(outside::topics(&plan, places));
     problems.extend(check::edges(&plan, places));
+    problems.extend(derived::problems(&plan, places));
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -192,7 +193,7 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
             let controller =
                 access::but(&members, access::access(&other.properties, &other.secrets));
             PlannedCluster {
-                address: Address::Bootstrap(brokers.bootstrap.clone()),
+                address: Address::Bootstrap(bootstrap::addresses(&brokers.bootstrap)),
                 host: None,
                 start_up: brokers.start_up.unwrap_or(Span(defaults::START_UP)),
                 failover: Some(brokers.failover.unwrap_or(Span(defaults::FAILOVER))),

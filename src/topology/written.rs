@@ -112,7 +112,8 @@ impl JsonSchema for Embedded {
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Brokers {
-    /// `host:port`, separated by commas.
+    /// `host:port`, separated by commas. A protocol before an address, as in `SSL://kafka:9093`,
+    /// has to be that of the property `security.protocol`.
     pub bootstrap: String,
     /// The longest time until other brokers take over from one that died; default: 15s, which
     /// follows from Kafka's default settings.

@@ -1,7 +1,9 @@
 //! A YAML value with its position.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use super::Problem;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
@@ -12,6 +14,10 @@ pub struct Node {
     pub value: Value,
     /// The position.
     pub origin: Origin,
+    /// Where it is written, which is elsewhere for an alias.
+    defined: Option<Position>,
+    /// The letters of a number or a truth value, where they are known: a reader may want a name.
+    letters: Option<String>,
 }
 
 /// A YAML value. A scalar keeps its YAML type: its reader decides whether `on` is a name or a
@@ -43,6 +49,15 @@ pub struct Entry {
     pub key_origin: Origin,
     /// The value.
     pub node: Node,
+    /// Where the key is written, if it was read as a number or a truth value.
+    key_defined: Option<Position>,
+}
+
+impl Entry {
+    /// An entry that stands in no file.
+    pub(super) const fn new(key: String, key_origin: Origin, node: Node) -> Self {
+        Self { key, key_origin, node, key_defined: None }
+    }
 }
 
 /// Where a value comes from.
@@ -82,6 +97,50 @@ impl From<Location> for Position {
 }
 
 impl Node {
+    /// This value from there.
+    #[must_use]
+    pub const fn new(value: Value, origin: Origin) -> Self {
+        Self { value, origin, defined: None, letters: None }
+    }
+
+    /// A scalar as text, in the letters in which it is written: `0700` and `1.10` can be names.
+    #[must_use]
+    pub fn as_text(&self) -> Option<String> {
+        self.letters.clone().or_else(|| self.value.as_text())
+    }
+
+    /// Finds the letters of all scalars, and of all keys, in the text that was read.
+    ///
+    /// # Errors
+    /// Two keys of a mapping are the same name.
+    pub(super) fn spell(&mut self, text: &Lines<'_>) -> Result<(), Problem> {
+        let defined = self.defined.take();
+        match &mut self.value {
+            Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {
+                self.letters = defined.and_then(|at| text.letters(at));
+            }
+            Value::List(nodes) => {
+                for node in nodes {
+                    node.spell(text)?;
+                }
+            }
+            Value::Map(entries) => {
+                let mut keys = BTreeSet::new();
+                for entry in entries {
+                    let letters = entry.key_defined.take().and_then(|at| text.letters(at));
+                    entry.key = letters.unwrap_or_else(|| std::mem::take(&mut entry.key));
+                    // `1` and `"1"` are two keys in YAML, but one name here.
+                    if !keys.insert(entry.key.clone()) {
+                        return Err(Problem::duplicate(&entry.key, entry.key_origin.clone()));
+                    }
+                    entry.node.spell(text)?;
+                }
+            }
+            Value::Nothing | Value::Text(_) => {}
+        }
+        Ok(())
+    }
+
     /// The entry of a mapping with this key.
     #[must_use]
     pub fn entry(&self, key: &str) -> Option<&Entry> {
@@ -140,14 +199,16 @@ impl Node {
 
 impl Default for Node {
     fn default() -> Self {
-        Self { value: Value::Nothing, origin: Origin::File(Position::START) }
+        Self::new(Value::Nothing, Origin::File(Position::START))
     }
 }
 
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Value>::deserialize(deserializer)?;
-        Ok(Self { value: spanned.value, origin: Origin::File(spanned.referenced.into()) })
+        let origin = Origin::File(spanned.referenced.into());
+        let defined = Some(spanned.defined.into());
+        Ok(Self { value: spanned.value, origin, defined, letters: None })
     }
 }
 
@@ -200,20 +261,42 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let mut entries: Vec<Entry> = Vec::new();
         while let Some(key) = map.next_key::<Node>()? {
             let name = key.value.as_text().ok_or_else(|| A::Error::custom("a key is a name"))?;
-            // `1` and `"1"` are two keys in YAML, but one name here.
-            if entries.iter().any(|entry| entry.key == name) {
-                return Err(A::Error::custom(format!("duplicate key `{name}`")));
-            }
-            entries.push(Entry { key: name, key_origin: key.origin, node: map.next_value()? });
+            let key_defined = key.defined.filter(|_| !matches!(key.value, Value::Text(_)));
+            let node = map.next_value()?;
+            entries.push(Entry { key: name, key_origin: key.origin, node, key_defined });
         }
         Ok(Value::Map(entries))
     }
 }
 
+/// The lines of a text, and whether each is ASCII.
+pub(super) struct Lines<'a>(Vec<(&'a str, bool)>);
+
+impl<'a> Lines<'a> {
+    /// None of a text in which a carriage return alone ends a line.
+    pub(super) fn of(text: &'a str) -> Self {
+        let lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+        let is_odd = lines.clone().any(|line| line.contains('\r'));
+        Self(if is_odd { Vec::new() } else { lines.map(|line| (line, line.is_ascii())).collect() })
+    }
+
+    /// What is written there, if it is one word without quotes.
+    fn letters(&self, at: Position) -> Option<String> {
+        let (line, is_ascii) = self.0.get(at.line.checked_sub(1)?)?;
+        let from = at.column.checked_sub(1)?;
+        let word: String = if *is_ascii {
+            line.get(from..from.checked_add(at.width)?)?.to_owned()
+        } else {
+            line.chars().skip(from).take(at.width).collect()
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-._:".contains(c);
+        (!word.is_empty() && word.chars().all(is_plain)).then_some(word)
+    }
+}
+
 impl Value {
-    /// A scalar as text, because a number can be a name.
-    #[must_use]
-    pub fn as_text(&self) -> Option<String> {
+    /// A scalar as text, where its letters are not known.
+    fn as_text(&self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text.clone()),
             Self::Integer(number) => Some(number.to_string()),

@@ -80,8 +80,8 @@ impl Override {
                 split(rest, entries)
             };
             if !entries.iter().any(|entry| entry.key == key) {
-                let node = Node { value: Value::Nothing, origin: self.origin() };
-                entries.push(Entry { key: key.to_owned(), key_origin: self.origin(), node });
+                let node = Node::new(Value::Nothing, self.origin());
+                entries.push(Entry::new(key.to_owned(), self.origin(), node));
             }
             let Some(entry) = entries.iter_mut().find(|entry| entry.key == key) else {
                 return Ok(());

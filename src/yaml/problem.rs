@@ -37,6 +37,12 @@ impl Problem {
         }
     }
 
+    /// A key that stands above already.
+    pub(super) fn duplicate(key: &str, origin: Origin) -> Self {
+        let hint = "the same key stands above, in the same mapping";
+        Self::at(origin, format!("duplicate key `{key}`")).hint(hint)
+    }
+
     /// The same, with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -55,8 +55,8 @@ impl Typed<'_> {
             Value::Nothing => Unexpected::Unit,
             Value::Bool(value) => Unexpected::Bool(*value),
             Value::Float(number) => Unexpected::Float(*number),
-            Value::Integer(number) => {
-                text = format!("the number {number}");
+            Value::Integer(_) => {
+                text = format!("the number {}", self.0.as_text().unwrap_or_default());
                 Unexpected::Other(&text)
             }
             Value::Text(text) => Unexpected::Str(text),
@@ -88,7 +88,7 @@ impl<'de> Deserializer<'de> for Typed<'de> {
 
     /// A number can be a name, and the reader of a duration reports a missing unit best.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.0.value.as_text() {
+        match self.0.as_text() {
             Some(text) => visitor.visit_string(text),
             None => Err(self.mismatch(&visitor)),
         }
@@ -140,7 +140,7 @@ impl<'de> Deserializer<'de> for Typed<'de> {
                 _ => Err(self.mismatch(&"a mapping with one key")),
             };
         }
-        match self.0.value.as_text() {
+        match self.0.as_text() {
             Some(name) => visitor.visit_enum(name.into_deserializer()),
             None => Err(self.mismatch(&"a word")),
         }

@@ -78,8 +78,8 @@ fn one_that_does_not_work_with_those_that_are_there_does_not_join() {
     // Brokers that do not answer in time let it in, and it leaves again.
     let refused =
         eventually("the refusal", || builder(&broker, "two", LATER).join().map(drop).err());
-    let JoinError::Versions(misfit) = &refused else { panic!("{refused}") };
-    assert_eq!(*misfit, Misfit { ours: LATER, theirs: Versions::OURS });
+    let JoinError::Misfit(misfit) = &refused else { panic!("{refused}") };
+    assert_eq!(*misfit, Misfit::Versions { ours: LATER, theirs: Versions::OURS });
     let text = refused.to_string();
     for named in ["speaks version 3 of the protocol", "version 1 of the protocol"] {
         assert!(text.contains(named), "{named}: {text}");
@@ -110,7 +110,7 @@ fn meets(there: Versions, comes: Versions) {
         Next::Event(_, Event::Refused(misfit)) => Some(misfit),
         Next::Event(..) | Next::Missed(_) => None,
     });
-    assert_eq!(misfit, Misfit { ours: comes, theirs: there });
+    assert_eq!(misfit, Misfit::Versions { ours: comes, theirs: there });
     eventually("its leave", || matches!(events.take()?, Next::Event(_, Event::Left)).then_some(()));
     eventually("all roles at the one that stays", || (led(&stays) == 4).then_some(()));
     assert_eq!(led(&goes), 0);

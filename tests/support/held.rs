@@ -2,6 +2,7 @@
 //! of them run at a time.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -15,11 +16,13 @@ use super::alone::Alone;
 use super::described::stable;
 use super::experiment::{eventually, signal_pid};
 use super::memory::{self, Folder};
+use super::waiting::eventually_ok;
 
 /// Nothing here takes longer, however loaded the machine.
 pub const SOON: Duration = Duration::from_secs(60);
 /// An exclusive group that a host cannot disturb by stopping any process for two seconds: claims
-/// outlast that, and so do promises. A member that gives a role back waits for the hold.
+/// outlast that, and so do promises; two such stops of a keeper within ten seconds make it decline
+/// the third start. A member that gives a role back waits for the hold.
 pub const PATIENT: &str = "mode: exclusive, session: 30s, heartbeat: 300ms, hold: 3s";
 
 /// A broker, a topology of one group on it, and a folder for what the commands write.
@@ -30,6 +33,10 @@ pub struct Stage {
     has_cgroups: bool,
     /// From SIGTERM to SIGKILL, if not as usual.
     grace: Option<&'static str>,
+    /// If it is not the one that is tested.
+    program: Option<PathBuf>,
+    /// A signal that is ignored where it is started.
+    ignored: Option<&'static str>,
 }
 
 /// Becomes a program that finds all cgroups read-only. The process stays the same.
@@ -58,7 +65,7 @@ impl Stage {
             broker.address
         );
         fs::write(folder.path().join("t.yaml"), text).unwrap();
-        Self { broker, folder, has_cgroups: true, grace: None }
+        Self { broker, folder, has_cgroups: true, grace: None, program: None, ignored: None }
     }
 
     /// The same, with so long from SIGTERM to SIGKILL.
@@ -73,12 +80,25 @@ impl Stage {
         self
     }
 
+    /// The same, started by a process that ignores this signal, as nohup(1) ignores `HUP`.
+    pub fn ignoring(mut self, signal: &'static str) -> Self {
+        self.ignored = Some(signal);
+        self
+    }
+
     fn program(&self) -> Command {
+        let program = self.program.as_deref().unwrap_or(Path::new(crate::program()));
+        if let Some(signal) = self.ignored {
+            assert!(self.has_cgroups, "not both");
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(format!("trap '' {signal}; exec \"$@\"")).arg("sh").arg(program);
+            return shell;
+        }
         if self.has_cgroups {
-            return Command::new(crate::program());
+            return Command::new(program);
         }
         let mut unshare = Command::new("unshare");
-        unshare.args(["--mount", "sh", "-ec", WITHOUT_CGROUPS, "sh", crate::program()]);
+        unshare.args(["--mount", "sh", "-ec", WITHOUT_CGROUPS, "sh"]).arg(program);
         unshare
     }
 
@@ -141,23 +161,46 @@ impl Stage {
 
     /// Without a command, with these arguments.
     pub fn hold_at(&self, name: &str, more: &[&str]) -> Hold {
-        Hold { child: self.command(name, more, &[]).spawn().unwrap() }
+        self.hold_with(name, more, &[])
     }
 
     /// Holds role `r` with this command.
     pub fn hold(&self, name: &str, command: &[&str]) -> Hold {
-        Hold { child: self.command(name, &["--role", "r"], command).spawn().unwrap() }
+        self.hold_with(name, &["--role", "r"], command)
+    }
+
+    /// With these arguments, and this command.
+    pub fn hold_with(&self, name: &str, more: &[&str], command: &[&str]) -> Hold {
+        Hold::start(self.command(name, more, command))
     }
 
     /// Holds role `r` with `body`, a script that runs once at a time. All that it starts
     /// counts, too: the kernel keeps the lock until the last of them has ended. Who finds it taken
     /// writes that to `two`.
     pub fn hold_alone(&self, name: &str, body: &str) -> Hold {
+        self.hold_alone_by("sh", name, body)
+    }
+
+    /// The same, with another name for the shell that runs it.
+    pub fn hold_alone_by(&self, shell: &str, name: &str, body: &str) -> Hold {
         let script = format!(
             "exec 9>lock; flock -n 9 || {{ echo {name} >> two; exit 9; }}; \
              echo $$ > {name}.pid; {body}"
         );
-        self.hold(name, &["sh", "-c", &script])
+        self.hold(name, &[shell, "-c", &script])
+    }
+
+    /// A shell whose name the kernel cuts within a letter, after 15 bytes of it.
+    pub fn oddly_named_shell(&self) -> String {
+        let shell = self.path("nächtliche-prüfung");
+        symlink("/bin/sh", &shell).unwrap();
+        shell.display().to_string()
+    }
+
+    /// `tandem hold` from now on runs this file.
+    pub fn with_program(mut self, program: &Path) -> Self {
+        self.program = Some(program.to_owned());
+        self
     }
 
     /// What a file says by now.
@@ -169,7 +212,10 @@ impl Stage {
     pub fn runs(&self, name: &str, before: Option<Identity>) -> Identity {
         let path = self.path(&format!("{name}.pid"));
         let found = || read(&path).filter(|one| Some(*one) != before);
-        eventually(&format!("the command of {name}"), SOON, found)
+        let late = || self.said(&format!("{name}.err")).contains("is not started: this host acts");
+        eventually_ok(&format!("the command of {name}"), SOON, || {
+            found().ok_or_else(|| format!("whether its keeper declined: {}", late()))
+        })
     }
 
     /// Waits until the group is stable with so many members. The name of the one that has the
@@ -214,6 +260,11 @@ impl Drop for Stage {
 }
 
 impl Hold {
+    /// Starts what [`command`](Stage::command) has prepared.
+    pub fn start(mut command: Command) -> Self {
+        Self { child: command.spawn().unwrap() }
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -242,6 +293,13 @@ impl Drop for Hold {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// Whether a process ignores a signal, as the kernel tells.
+pub fn ignores(pid: u32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(set.trim(), 16).unwrap() >> (signal.as_raw() - 1) & 1 == 1
 }
 
 /// Waits until a process has ended; returns the last instant at which it was seen alive. A busy

@@ -76,7 +76,8 @@ pub fn children_of(parent: u32) -> Vec<Seen> {
 
 /// One of them, unless it is gone.
 pub fn see(pid: u32) -> Option<Seen> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     // The name stands in brackets and may hold anything, brackets too.
     let (_, rest) = stat.rsplit_once(") ")?;
     let fields: Vec<_> = rest.split(' ').collect();

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tandem::guard::page;
+use tandem::guard::{Run, RunLocation, page};
 use tandem::journal::{Recording, read_parts};
 use tandem::live_view::{Event, Level, Picture};
 use tandem::time::Mono;
@@ -112,8 +112,10 @@ impl Up {
     fn supervisor_now(&self) -> Option<u32> {
         let out = fs::canonicalize(&self.out).ok()?;
         let ledgers = fs::read_dir(self.state.join("tandem/runs")).into_iter().flatten();
-        let pages = ledgers.filter_map(|entry| page(&entry.ok()?.path()).ok());
-        pages.map(|page| page.run).find(|run| run.folder == out).map(|run| run.controller.pid)
+        let mut runs = ledgers.filter_map(|entry| Some(page(&entry.ok()?.path()).ok()?.run));
+        // In a PID namespace of its own it has another number here.
+        let is_ours = |run: &Run| run.folder == out && run.location() == RunLocation::Here;
+        runs.find(is_ours).map(|run| run.controller.pid)
     }
 
     /// Where it, and who asks it, keep their state.

@@ -60,6 +60,15 @@ fn kinds(facts: &[Fact]) -> Vec<(&'static str, Option<Life>)> {
     facts.iter().filter_map(kind).collect()
 }
 
+/// A shell between the two would drop it: its name is no identifier.
+#[test]
+fn a_command_and_its_undo_have_the_environment_of_the_run() {
+    let step = "for: 1s, command: [env], undo: [env]";
+    let run = experiment(step).set("app.region", "eu").with("--allow-exec").finish();
+    let log = fs::read_to_string(run.out.join("logs/exec-1.x.log")).unwrap();
+    assert_eq!(log.lines().filter(|line| *line == "app.region=eu").count(), 2, "{run}\n{log}");
+}
+
 #[test]
 fn a_command_is_run_for_its_time_and_undone() {
     let marks_are = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 mod apply;
 mod apply_modes;
 mod blocking_disk;
+mod contained;
 mod documented;
 mod duty;
 mod examples;

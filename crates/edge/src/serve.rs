@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::sync::mpsc;
 
 use super::command::Answer;
@@ -13,6 +12,7 @@ use super::error::EdgeError;
 use super::execute::execute;
 use super::hub::Hub;
 use tandem_facts::time::Mono;
+use tandem_host::outlive_signals;
 
 /// The capacity of the command queue. When it is full, the sender waits.
 const COMMANDS_MAX: usize = 16;
@@ -30,9 +30,7 @@ pub fn run(
     output: impl Write + Send + 'static,
 ) -> Result<(), EdgeError> {
     // Signals that end the controller must not end its edges. Only the end of the pipe does.
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::default()).map_err(EdgeError::System)?;
-    }
+    outlive_signals().map_err(EdgeError::System)?;
     let (commands, received) = mpsc::channel(COMMANDS_MAX);
     let (answers, queued) = mpsc::channel(ANSWERS_MAX);
     let listen = move || listen(input, &commands);

@@ -8,7 +8,7 @@ use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
 use tandem_facts::observation::Mode;
 use tandem_neli::{Publishers, Pulse, Versions};
 
-use crate::kafka::{Cluster, GroupProtocol, MembershipClient};
+use crate::kafka::{Cluster, GroupProtocol, MembershipClient, Named};
 use crate::{MeshSettings, usual};
 
 /// The configuration of one life of one member.
@@ -80,6 +80,8 @@ pub struct Config {
     /// Which versions of the protocol the member works with, as its beacons say. A member that
     /// hears of one with which it does not work leaves, if that one was there before it.
     pub versions: Versions,
+    /// What its beacons name, for the other members on its topic.
+    pub named: Named,
 }
 
 impl Config {
@@ -121,6 +123,7 @@ impl Config {
             instance: None,
             fences: Some(usual::fences()),
             versions: Versions::OURS,
+            named: Named::default(),
         }
     }
 }

@@ -22,7 +22,7 @@ use company::Company;
 
 use crate::clients::{Clients, consumer_settings};
 use crate::contact::{Contact, Counters};
-use crate::kafka::{Bell, Consumer, Delivered, GroupProtocol, MembershipClient, Producer};
+use crate::kafka::{Bell, Consumer, Delivered, GroupProtocol, MembershipClient, Named, Producer};
 use crate::leaders::Leaders;
 use crate::lives::{Command, Health, Outcome};
 use crate::mesh::Mesh;
@@ -40,8 +40,8 @@ pub(crate) enum Input {
     Offset(PartitionId, i64),
     /// With the broker's stamp.
     Heard(Heard, Option<Wall>),
-    /// Its author, if it is of other versions than this member.
-    Author(Author),
+    /// Its author, if it is not like this member.
+    Author(Author, Named),
     /// With the address of its author's service, if it came with one.
     Stated(Statement, Option<String>),
     Order(Order),
@@ -136,6 +136,7 @@ impl Driver {
         let client_id = config.life.to_string();
         let ledger = (&config.topic, config.width);
         let producer = Producer::new(&config.cluster, &client_id, ledger, stale)?;
+        let producer = producer.naming(config.named.clone());
         let settings = consumer_settings(config, hands_over(config).then_some(DIRECT));
         let (mut consumer, own) = match config.membership {
             MembershipClient::Library => (Consumer::subscribe(&config.cluster, &settings)?, None),
@@ -263,7 +264,7 @@ impl State {
                     }
                     self.core.handle_statement(now, &statement);
                 }
-                Input::Author(_) => {}
+                Input::Author(..) => {}
                 Input::Order(order) => self.core.handle_order(now, &order),
                 Input::Inquest(inquest) => self.core.handle_inquest(now, inquest),
                 Input::Group(change) => self.regroup(now, &change),
@@ -322,8 +323,8 @@ impl State {
             inputs.extend(self.proof(clients));
         }
         match heard {
-            Ok(Some(Delivered { heard, offset, stamp, author, statement, service })) => {
-                inputs.extend(self.company.met(author));
+            Ok(Some(Delivered { heard, offset, stamp, author, named, statement, service })) => {
+                inputs.extend(self.company.met(author, named));
                 inputs.push(Input::Offset(heard.partition, offset));
                 inputs.push(Input::Heard(heard, stamp));
                 if let (Some(mesh), Some(statement)) = (&self.mesh, &statement) {

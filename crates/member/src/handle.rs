@@ -68,9 +68,10 @@ pub enum JoinError {
         /// The cluster's address.
         cluster: String,
     },
-    /// The members of the group are of a version with which this one does not work.
+    /// The members on the topic are of a version with which this one does not work, or of another
+    /// group.
     #[error(transparent)]
-    Versions(#[from] Misfit),
+    Misfit(#[from] Misfit),
     /// The settings contradict each other.
     #[error("{0}")]
     Settings(&'static str),
@@ -168,10 +169,11 @@ impl Member {
     /// # Errors
     /// They do not, or the client refuses its configuration.
     pub fn fits(config: &Config) -> Result<(), JoinError> {
-        let ours = config.versions;
-        let spoken = spoken(&config.cluster, &config.topic, config.threshold)?;
-        let other = spoken.into_iter().find(|theirs| !ours.works_with(*theirs));
-        other.map_or(Ok(()), |theirs| Err(Misfit { ours, theirs }.into()))
+        let ours = (config.versions, config.named.group.as_deref());
+        let others = spoken(&config.cluster, &config.topic, config.threshold)?;
+        let theirs =
+            |(versions, of): &(_, Option<String>)| Misfit::of(ours, (*versions, of.as_deref()));
+        others.iter().find_map(theirs).map_or(Ok(()), |misfit| Err(misfit.into()))
     }
 
     /// A member of the consumer group `group` on the cluster with these bootstrap addresses

@@ -101,6 +101,7 @@ pub use config::Config;
 pub use event::Event;
 pub use events::{Events, Next};
 pub use handle::{JoinError, Member};
+pub use kafka::Named;
 pub use lead::{Claim, Deposed, Lead, Placed};
 pub use leaders::Leader;
 pub use mesh::{MeshCertificates, MeshSettings, MeshTrust};

@@ -1,5 +1,6 @@
-//! Which versions of the protocol a member works with, as a header of its beacons: the members of a
-//! group can be replaced by those of a later version one after the other.
+//! Whom a member works with, as headers of its beacons. Which versions of the protocol it speaks:
+//! the members of a group can be replaced by those of a later version one after the other. And
+//! which group it is of, by name: two groups that were given one topic by mistake notice it.
 //!
 //! Bytes: the version that it speaks, the oldest with which it works (16 bits each, big-endian),
 //! and flags (8 bits: 1, it is settled). Later versions only add fields at the end. A beacon
@@ -28,13 +29,47 @@ pub struct Author {
     pub settled: bool,
 }
 
-/// Two members that cannot be in one group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Misfit {
-    /// The versions of this one.
-    pub ours: Versions,
-    /// The versions of the other.
-    pub theirs: Versions,
+/// Why two members cannot be in one group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misfit {
+    /// They speak versions of the protocol that do not work together.
+    Versions {
+        /// Those of this one.
+        ours: Versions,
+        /// Those of the other.
+        theirs: Versions,
+    },
+    /// They are of two groups that have one consumer group and topic.
+    Group {
+        /// The group of this one.
+        ours: String,
+        /// The group of the other.
+        theirs: String,
+    },
+}
+
+/// The consumer group in the name of a group; others on its topic are no matter of its members.
+fn consumer_group(group: &str) -> Option<&str> {
+    group.rsplit_once('@').map(|(_, of)| of)
+}
+
+/// A member, as another one sees it by its beacons: its versions, and its group if it names one, as
+/// `TOPOLOGY/GROUP@CONSUMER-GROUP`.
+pub(crate) type Side<'a> = (Versions, Option<&'a str>);
+
+impl Misfit {
+    /// Why two cannot be in one group, if they cannot.
+    #[must_use]
+    pub fn of((ours, our_group): Side<'_>, (theirs, their_group): Side<'_>) -> Option<Self> {
+        if !ours.works_with(theirs) {
+            return Some(Self::Versions { ours, theirs });
+        }
+        let are_two = |(our, their): &(&str, &str)| {
+            our != their && consumer_group(our) == consumer_group(their)
+        };
+        let (our, their) = our_group.zip(their_group).filter(are_two)?;
+        Some(Self::Group { ours: our.to_owned(), theirs: their.to_owned() })
+    }
 }
 
 impl Versions {
@@ -68,12 +103,16 @@ impl Author {
 
     /// Whether this member leaves the group to the other one, with which it does not work. Of two
     /// that are alike in that, the one of the later version does: the group was of the earlier one.
+    /// Or the one whose group comes later by name.
     #[must_use]
-    pub const fn yields_to(self, other: Self) -> bool {
+    pub fn yields_to(self, other: Self, misfit: &Misfit) -> bool {
         match (self.settled, other.settled) {
             (false, true) => true,
             (true, false) => false,
-            (true, true) | (false, false) => self.versions.speaks > other.versions.speaks,
+            (true, true) | (false, false) => match misfit {
+                Misfit::Versions { ours, theirs } => ours.speaks > theirs.speaks,
+                Misfit::Group { ours, theirs } => ours > theirs,
+            },
         }
     }
 }
@@ -88,8 +127,17 @@ impl fmt::Display for Versions {
 
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { ours, theirs } = self;
-        write!(f, "this member speaks {ours}, and another one on its topic {theirs}")
+        match self {
+            Self::Versions { ours, theirs } => {
+                write!(f, "this member speaks {ours}, and another one on its topic {theirs}")
+            }
+            Self::Group { ours, theirs } => {
+                write!(
+                    f,
+                    "this member is of group {ours}, and another one on its topic of {theirs}"
+                )
+            }
+        }
     }
 }
 
@@ -128,19 +176,43 @@ mod tests {
     fn of_two_that_do_not_work_together_exactly_one_yields() {
         let all =
             [author(1, 1, false), author(1, 1, true), author(3, 2, false), author(3, 2, true)];
+        let yields = |one: Author, other: Author, groups: [&str; 2]| {
+            let of = |author: Author, group| (author.versions, Some(group));
+            let misfit = Misfit::of(of(one, groups[0]), of(other, groups[1]))?;
+            Some(one.yields_to(other, &misfit))
+        };
         for (one, other) in all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b))) {
-            if !one.versions.works_with(other.versions) {
-                assert_ne!(one.yields_to(other), other.yields_to(one), "{one:?} {other:?}");
+            for groups in [["t/a", "t/a"], ["t/a", "t/b"]] {
+                let fits = one.versions.works_with(other.versions) && groups[0] == groups[1];
+                let first = yields(one, other, groups);
+                assert_eq!(first.is_none(), fits, "{one:?} {other:?}");
+                let second = yields(other, one, [groups[1], groups[0]]);
+                assert_eq!(first.map(|first| !first), second, "{one:?} {other:?} {groups:?}");
             }
         }
-        assert!(author(1, 1, false).yields_to(author(3, 2, true)), "an old one that comes back");
-        assert!(author(3, 2, true).yields_to(author(1, 1, true)), "the group was of the old");
+        let of = |one, other| yields(one, other, ["t/a"; 2]).unwrap();
+        assert!(of(author(1, 1, false), author(3, 2, true)), "an old one that comes back");
+        assert!(of(author(3, 2, true), author(1, 1, true)), "the group was of the old");
+    }
+
+    #[test]
+    fn one_that_names_no_group_works_with_all() {
+        let of = |group| (Versions::OURS, group);
+        assert_eq!(Misfit::of(of(None), of(Some("t/a"))), None);
+        assert_eq!(Misfit::of(of(Some("t/a")), of(None)), None);
+        let misfit = Misfit::of(of(Some("t-b/a@t-b-a")), of(Some("t/b-a@t-b-a"))).unwrap();
+        assert_eq!(
+            misfit.to_string(),
+            "this member is of group t-b/a@t-b-a, and another one on its topic of t/b-a@t-b-a"
+        );
+        let share = [Some("t/a@g"), Some("t/b@h")].map(of);
+        assert_eq!(Misfit::of(share[0], share[1]), None, "two consumer groups on one topic");
     }
 
     #[test]
     fn a_misfit_names_both_versions() {
         let [ours, theirs] = [author(3, 2, false), author(1, 1, true)].map(|it| it.versions);
-        let text = Misfit { ours, theirs }.to_string();
+        let text = Misfit::Versions { ours, theirs }.to_string();
         assert_eq!(
             text,
             "this member speaks version 3 of the protocol, which works with 2 and later, and an\

@@ -36,7 +36,7 @@ impl<'a> Written<'a> {
     /// The fields that the word takes.
     pub(super) fn fields<T: DeserializeOwned>(self) -> Result<T, Problem> {
         let own = self.place.entries().iter().filter(|it| self.word.fields.contains(&&*it.key));
-        let node = Node { value: Value::Map(own.cloned().collect()), origin: self.place.origin() };
+        let node = Node::new(Value::Map(own.cloned().collect()), self.place.origin());
         // Only the first problem of a step is reported.
         read(&node).map_err(|problems| {
             let first = problems.into_iter().next();

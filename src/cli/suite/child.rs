@@ -4,19 +4,19 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::verdict::Exit;
 
 use super::list::{Item, Passed};
 use crate::chaos::Permission;
+use crate::host::{ending_signals, tandem};
 
 /// How many characters of a failed run's standard error the summary shows.
 const WHY_MOST: usize = 400;
@@ -36,7 +36,7 @@ impl Child {
         folder: &Path,
     ) -> io::Result<Self> {
         let stderr = folder.with_extension("stderr");
-        let mut command = Command::new(program);
+        let mut command = tandem(program);
         command.args(["chaos", "run"]).arg(&item.experiment).arg("--out").arg(folder);
         if let Some(topology) = &item.topology {
             command.arg("-f").arg(topology);
@@ -113,7 +113,7 @@ impl Signals {
     /// second ends it at once, and its guard undoes the rest.
     pub(super) fn listen() -> io::Result<Self> {
         let (heard, child) = (Arc::new(AtomicU32::new(0)), Arc::new(Mutex::new(None)));
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut signals = signal_hook::iterator::Signals::new(ending_signals())?;
         let (count, to) = (Arc::clone(&heard), Arc::clone(&child));
         let _ends_with_the_process =
             thread::Builder::new().name("signals".to_owned()).spawn(move || {

@@ -2,22 +2,21 @@
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use super::access::Ends;
-use crate::slots::{Accepts, Slot, Slots};
+use crate::http::Peer;
+use crate::slots::Accepts;
 
-/// The most open connections; others wait to be accepted.
-const CONNECTIONS_MAX: usize = 256;
+/// The most open connections.
+pub(super) const CONNECTIONS_MAX: usize = 256;
 
 /// A socket that listens, not served yet.
 #[derive(Debug)]
@@ -36,24 +35,15 @@ impl Drop for Removed {
     }
 }
 
-enum Kind {
+/// A socket that is served.
+pub(super) enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
-pub(super) struct Bounded {
-    slots: Slots<Kind>,
-    _removed: Option<Removed>,
+    Unix(UnixListener, #[expect(dead_code, reason = "held, never read")] Removed),
 }
 
 pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
-}
-
-pub(super) struct Connection {
-    stream: Stream,
-    _slot: Slot,
 }
 
 /// Listens at `path`, where nothing is or the socket of a process that has ended. Only this user
@@ -70,19 +60,18 @@ pub(super) fn bind_unix(path: &Path) -> io::Result<Socket> {
     Ok(Socket::Unix(listener, removed))
 }
 
-impl Bounded {
+impl Listener {
     pub(super) fn new(socket: Socket) -> io::Result<Self> {
-        let (listener, removed) = match socket {
-            Socket::Tcp(listener) => (Kind::Tcp(TcpListener::from_std(listener)?), None),
+        Ok(match socket {
+            Socket::Tcp(listener) => Self::Tcp(TcpListener::from_std(listener)?),
             Socket::Unix(listener, removed) => {
-                (Kind::Unix(UnixListener::from_std(listener)?), Some(removed))
+                Self::Unix(UnixListener::from_std(listener)?, removed)
             }
-        };
-        Ok(Self { slots: Slots::of(listener, CONNECTIONS_MAX), _removed: removed })
+        })
     }
 }
 
-impl Accepts for Kind {
+impl Accepts for Listener {
     type Stream = Stream;
     type Peer = Ends;
 
@@ -95,7 +84,7 @@ impl Accepts for Kind {
                 let local = stream.local_addr()?;
                 Ok((Stream::Tcp(stream), Ends::Tcp { local, peer }))
             }
-            Self::Unix(listener) => {
+            Self::Unix(listener, _) => {
                 let (stream, _) = listener.accept().await?;
                 let user = stream.peer_cred()?.uid();
                 Ok((Stream::Unix(stream), Ends::Unix { user }))
@@ -104,68 +93,60 @@ impl Accepts for Kind {
     }
 }
 
-impl Listener for Bounded {
-    type Io = Connection;
-    type Addr = Ends;
+impl Peer for Ends {
+    type Who = Who;
 
-    async fn accept(&mut self) -> (Connection, Ends) {
-        let (stream, ends, slot) = self.slots.accept().await;
-        (Connection { stream, _slot: slot }, ends)
-    }
-
-    fn local_addr(&self) -> io::Result<Ends> {
-        match self.slots.listener() {
-            Kind::Tcp(listener) => {
-                let local: SocketAddr = listener.local_addr()?;
-                Ok(Ends::Tcp { local, peer: local })
-            }
-            Kind::Unix(_) => Ok(Ends::Unix { user: rustix::process::getuid().as_raw() }),
+    fn who(&self) -> Option<Who> {
+        match self {
+            Self::Tcp { peer, .. } => (!peer.ip().is_loopback()).then(|| Who::At(peer.ip())),
+            Self::Unix { user } => Some(Who::User(*user)),
         }
     }
 }
 
-impl Connected<IncomingStream<'_, Bounded>> for Ends {
-    fn connect_info(stream: IncomingStream<'_, Bounded>) -> Self {
-        *stream.remote_addr()
-    }
+/// Whose connections are counted together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Who {
+    At(IpAddr),
+    User(u32),
 }
 
-impl AsyncRead for Connection {
+impl AsyncRead for Stream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_read(context, into),
-            Stream::Unix(stream) => Pin::new(stream).poll_read(context, into),
+        match &mut *self {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(context, into),
+            Self::Unix(stream) => Pin::new(stream).poll_read(context, into),
         }
     }
 }
 
-impl AsyncWrite for Connection {
+impl AsyncWrite for Stream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Stream::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+        match &mut *self {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_flush(context),
-            Stream::Unix(stream) => Pin::new(stream).poll_flush(context),
+        match &mut *self {
+            Self::Tcp(stream) => Pin::new(stream).poll_flush(context),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+        match &mut *self {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -19,8 +19,8 @@ pub use openapi::openapi;
 pub use place::ServeAt;
 
 use super::Holder;
-use access::Ends;
-use listener::{Bounded, Socket, bind_unix};
+use crate::http::serve;
+use listener::{CONNECTIONS_MAX, Listener, Socket, bind_unix};
 
 /// A sidecar that listens, and answers once it is served.
 #[derive(Debug)]
@@ -58,8 +58,7 @@ impl Sidecar {
     /// # Errors
     /// The listener cannot be used.
     pub async fn serve(self, holder: Arc<Holder>) -> io::Result<()> {
-        let listener = Bounded::new(self.socket)?;
-        let app = routes::router(holder, self.access);
-        axum::serve(listener, app.into_make_service_with_connect_info::<Ends>()).await
+        let listener = Listener::new(self.socket)?;
+        match serve(listener, CONNECTIONS_MAX, routes::router(holder, self.access)).await {}
     }
 }

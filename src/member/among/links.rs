@@ -119,7 +119,7 @@ fn codec() -> LengthDelimitedCodec {
 async fn accept(mut slots: Slots<UnixListener>, names: Arc<[MemberId]>, inputs: SyncSender<Input>) {
     let mut connections = JoinSet::new();
     loop {
-        let (stream, _, slot) = slots.accept().await;
+        let (stream, _, slot) = slots.accept(|| ()).await;
         while connections.try_join_next().is_some() {}
         connections.spawn(hear(stream, slot, Arc::clone(&names), inputs.clone()));
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::aftermath::clear;
 use super::{Adopted, UpkeepRequest};
 use crate::guard::Identity;
+use crate::host::tandem;
 use crate::run::RunError;
 use crate::status_socket::StatusError;
 use crate::supervision::{About, Start, Watching};
@@ -49,7 +50,7 @@ impl Supervisor {
         request: &UpkeepRequest,
         interrupt: &CancellationToken,
     ) -> Result<(Self, Said), RunError> {
-        let mut command = Command::new(&request.program);
+        let mut command = tandem(&request.program);
         command.arg("supervisor").stdin(Stdio::piped()).stdout(Stdio::piped());
         // Outside the terminal's foreground group: Ctrl-C and the end of the terminal must reach
         // only this process.

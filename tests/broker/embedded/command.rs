@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use kafka_protocol::messages::ApiKey;
+use kafka_protocol::messages::{ApiKey, ResponseKind};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::embedded::support::{Running, eventually};
@@ -66,4 +66,15 @@ fn it_ends_when_asked_and_not_with_its_standard_input() {
     is_answered_at(process.address());
     kill_process(Pid::from_child(&process.0), Signal::TERM).unwrap();
     process.ends_well();
+}
+
+/// Behind a mapped port or a proxy, clients cannot reach the address on which it listens.
+#[test]
+fn clients_are_told_the_address_that_it_advertises() {
+    let mut process = Process::start(&["--advertise", "[::1]:19092"]);
+    let mut raw = Raw::connect(&Running::elsewhere(process.address()));
+    raw.send(&samples::written(ApiKey::Metadata, 1).1);
+    let ResponseKind::Metadata(told) = raw.receive(ApiKey::Metadata, 1) else { panic!() };
+    let told = told.brokers.iter().map(|one| (one.host.as_str(), one.port));
+    assert_eq!(told.collect::<Vec<_>>(), [("::1", 19_092)]);
 }

@@ -31,6 +31,6 @@ main_of() { systemctl show --property MainPID --value "$1"; }
 runs() { [ "$(main_of "$1")" != 0 ]; }
 is() { [ "$(systemctl is-active "$1")" = "$2" ]; }
 # The processes below `tandem up`, and below or beside `tandem hold`.
-kept() { pgrep -f '^/usr/local/bin/tandem (supervisor|guard|broker|member)' | paste -sd' '; }
-held() { pgrep -f '^(/usr/local/bin/tandem (hold|keeper|witness)|nightly)' | paste -sd' '; }
+kept() { pgrep -f '^(/usr/local/bin/)?tandem (supervisor|guard|broker|member)' | paste -sd' '; }
+held() { pgrep -f '^((/usr/local/bin/)?tandem (hold|keeper|witness)|nightly)' | paste -sd' '; }
 none() { [ -z "$("$1")" ]; }

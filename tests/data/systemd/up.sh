@@ -28,7 +28,7 @@ same "what is kept up" "$members" "$(kept)"
 
 step "the supervisor is killed: the unit starts anew"
 main=$(main_of $unit)
-pkill -KILL -f '^/usr/local/bin/tandem supervisor'
+pkill -KILL -f '^(/usr/local/bin/)?tandem supervisor'
 eventually "another tandem up" again
 led
 for pid in $members; do

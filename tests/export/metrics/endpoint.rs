@@ -61,7 +61,7 @@ fn a_client_that_sends_nothing_or_too_much_keeps_no_other_out() {
     // As many as there are seats, and all of them silent.
     let silent: Vec<_> =
         (0..16).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
-    // They do not go by themselves: each is ended after ten seconds.
+    // They do not go by themselves: each is ended once its place is needed.
     let mut waited = TcpStream::connect(("127.0.0.1", port)).unwrap();
     waited.set_read_timeout(Some(PATIENCE)).unwrap();
     waited.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use opentelemetry_sdk::metrics::Temporality;
 use tandem::telemetry::{ExportSettings, ExportSettingsError, Protocol};
 
 use support::experiment::{Experiment, tandem};
@@ -20,6 +21,7 @@ fn refused(set: &[(&str, &str)]) -> String {
     tandem::error::chain(&error)
 }
 
+const PREFERENCE: &str = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
 const ALL: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
 
 #[test]
@@ -78,17 +80,52 @@ fn invalid_values_are_refused_with_a_hint() {
         "http/json",
         "write http/protobuf, the default, or grpc",
     );
-    refuses("OTEL_EXPORTER_OTLP_TIMEOUT", "10s", "whole number of milliseconds");
-    refuses("OTEL_EXPORTER_OTLP_TIMEOUT", "0", "whole number of milliseconds");
-    refuses("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd", "write gzip, or none");
     refuses("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nowhere.pem", "cannot read /nowhere.pem");
     refuses("OTEL_EXPORTER_OTLP_CERTIFICATE", "Cargo.toml", "no certificate in PEM");
     refuses("OTEL_EXPORTER_OTLP_CLIENT_KEY", "k.pem", "both or neither");
     refuses("OTEL_TRACES_EXPORTER", "zipkin", "write otlp, or none");
-    refuses("OTEL_RESOURCE_ATTRIBUTES", "pricing", "has no key=value at position 1");
     refuses("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4318", "write an address");
+    refuses(PREFERENCE, "sometimes", "write cumulative, the default, delta or lowmemory");
     let secret = refused(&[ALL, ("OTEL_EXPORTER_OTLP_HEADERS", "authorization: Bearer s3cret")]);
     assert!(secret.contains("is not a list of headers") && !secret.contains("s3cret"), "{secret}");
+}
+
+/// They do not change where and how data goes, and the environment may be that of other programs.
+#[test]
+fn other_invalid_values_and_what_has_no_effect_are_noted() {
+    let set = [
+        ALL,
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s"),
+        ("OTEL_EXPORTER_OTLP_LOGS_TIMEOUT", "0"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "pricing"),
+        ("OTEL_TRACES_SAMPLER", "always_off"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "1"),
+    ];
+    let settings = read(None, &set).unwrap().unwrap();
+    assert!(settings.attributes.is_empty(), "{:?}", settings.attributes);
+    let logs = settings.logs.unwrap();
+    assert_eq!((logs.gzip, logs.timeout), (false, Duration::from_secs(10)));
+    let notes = settings.notes.join("\n");
+    for noted in [
+        "OTEL_EXPORTER_OTLP_TIMEOUT is \"10s\": write a whole number of milliseconds",
+        "OTEL_EXPORTER_OTLP_LOGS_TIMEOUT is \"0\": write a whole number of milliseconds",
+        "OTEL_EXPORTER_OTLP_COMPRESSION is \"zstd\": write gzip, or none",
+        "OTEL_RESOURCE_ATTRIBUTES has no key=value at position 1",
+        "no effect here: OTEL_BSP_SCHEDULE_DELAY, OTEL_TRACES_SAMPLER",
+    ] {
+        assert_eq!(notes.matches(noted).count(), 1, "{noted} in {notes}");
+    }
+}
+
+#[test]
+fn points_count_from_where_the_preference_says() {
+    for (value, temporality) in
+        [("delta", Temporality::Delta), ("Cumulative", Temporality::Cumulative)]
+    {
+        let settings = read(None, &[ALL, (PREFERENCE, value)]).unwrap().unwrap();
+        assert_eq!(settings.temporality, temporality);
+    }
 }
 
 #[test]

@@ -69,6 +69,30 @@ fn the_keeper_of_a_stopped_wrapper_ends_its_command_and_does_not_leave_for_it() 
     stage.was_alone();
 }
 
+/// A file of the kernel has the bytes of that name, which are no text; a group has no member of it,
+/// once that has detached itself.
+#[test]
+fn a_command_and_what_it_detached_end_whatever_the_bytes_of_their_names() {
+    let stage = Stage::new(STOPPED).without_cgroups();
+    let shell = stage.oddly_named_shell();
+    let body = "trap '' TERM; \
+        setsid \"$0\" -c 'echo $$ > detached; while :; do sleep 0.02; done' & wait; \
+        while :; do sleep 0.02; done";
+    let one = stage.hold_alone_by(&shell, "a", body);
+    let all = both(&stage);
+    for one in all {
+        let name = std::fs::read(format!("/proc/{}/comm", one.pid)).unwrap();
+        assert!(std::str::from_utf8(&name).is_err(), "{name:?}");
+    }
+    one.signal(Signal::STOP);
+    for one in all {
+        gone(one);
+    }
+    one.signal(Signal::CONT);
+    stage.runs("a", Some(all[0]));
+    stage.was_alone();
+}
+
 #[test]
 fn a_killed_keeper_takes_the_command_with_it_and_another_follows() {
     let stage = Stage::new(PATIENT);

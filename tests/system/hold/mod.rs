@@ -4,6 +4,7 @@
 mod apart;
 mod departed;
 mod ends;
+mod inherited;
 mod kept_up;
 mod linked;
 mod observed;
@@ -16,4 +17,5 @@ mod scheduler;
 mod sidecar;
 mod unhealthy;
 mod unkillable;
+mod upgraded;
 mod versions;

@@ -63,3 +63,18 @@ fn an_embedded_cluster_needs_a_tandem_up() {
     assert_eq!(code, Some(1));
     assert!(output.contains("no `tandem up` of yours keeps held up on this machine"), "{output}");
 }
+
+/// Two topologies that name one consumer group and one topic.
+#[test]
+fn a_member_of_another_topology_on_the_same_topic_is_refused() {
+    let stage = Stage::new("session: 2s");
+    let _first = stage.hold_alone("a", "while :; do sleep 0.02; done");
+    stage.runs("a", None);
+    let other = ["name=other", "groups.p1.consumer_group=held-p1", "groups.p1.topic=held-p1"];
+    let other = other.into_iter().flat_map(|set| ["--set", set]).chain(["--role", "r"]);
+    let (code, output) = refused(&stage, "b", &other.collect::<Vec<_>>(), &["true"]);
+    let named = "this member is of group other/p1@held-p1, and another one on its topic of \
+                 held/p1@held-p1";
+    assert!(code == Some(1) && output.contains(named), "{code:?} {output}");
+    stage.was_alone();
+}

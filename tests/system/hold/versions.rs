@@ -122,7 +122,7 @@ fn a_later_version_that_does_not_work_with_the_program_is_refused() {
     let later = builder(&stage.broker.address, "held-p1", "c", LATER)
         .join_with(move |_, event| sender.send(event).unwrap_or(()));
     let misfit = match later {
-        Err(JoinError::Versions(misfit)) => misfit,
+        Err(JoinError::Misfit(misfit)) => misfit,
         // The brokers did not answer in time, so it learns it from the others.
         Ok(_member) => eventually("the refusal", SOON, || {
             events.try_iter().find_map(|event| {
@@ -132,7 +132,7 @@ fn a_later_version_that_does_not_work_with_the_program_is_refused() {
         }),
         Err(error) => panic!("{error:?}"),
     };
-    assert_eq!(misfit, Misfit { ours: LATER, theirs: Versions::OURS });
+    assert_eq!(misfit, Misfit::Versions { ours: LATER, theirs: Versions::OURS });
     names_both(&misfit.to_string());
     assert!(leads(port), "the group goes on");
 }

@@ -68,9 +68,10 @@ async fn exchange(
     idle: Duration,
 ) -> Result<(), CloseReason> {
     stream.set_nodelay(true)?;
-    let local = stream.local_addr()?;
+    let local = stream.local_addr()?.into();
+    let place = hub.with(|state| state.settings.advertise.clone()).unwrap_or(local);
     let wake = Arc::new(Notify::new());
-    let caller = Caller { connection, peer: peer.ip(), local, wake };
+    let caller = Caller { connection, peer: peer.ip(), place, wake };
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     loop {

@@ -10,6 +10,7 @@ use kafka_protocol::messages::{
     FindCoordinatorResponse, MetadataRequest, MetadataResponse,
 };
 
+use super::advertised::Advertised;
 use super::error::{
     INVALID_TOPIC, NONE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION,
 };
@@ -120,9 +121,10 @@ pub(super) fn find(call: &Call<'_>, request: &FindCoordinatorRequest) -> FindCoo
     FindCoordinatorResponse::default().with_coordinators(each.collect())
 }
 
-/// The broker's address as this client uses it.
+/// The broker's address as this client is to use it.
 fn place(call: &Call<'_>) -> (String, i32) {
-    (call.caller.local.ip().to_string(), i32::from(call.caller.local.port()))
+    let Advertised { host, port } = &call.caller.place;
+    (host.clone(), i32::from(*port))
 }
 
 fn found(name: &str, topic: &Topic) -> MetadataResponseTopic {

@@ -13,6 +13,7 @@
 //! oldest records go, those of compacted topics too.
 
 mod admin;
+mod advertised;
 mod alter;
 mod answer;
 mod budget;
@@ -41,5 +42,6 @@ mod topic;
 mod topics;
 mod widen;
 
+pub use advertised::Advertised;
 pub use serve::{Broker, BrokerError};
 pub use settings::BrokerSettings;

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::advertised::Advertised;
 use crate::groups;
 
 /// The behaviour of the broker, and its limits.
@@ -32,6 +33,9 @@ pub struct BrokerSettings {
     pub retention: Duration,
     /// The longest silence between two requests of a connection: `connections.max.idle.ms`.
     pub idle: Duration,
+    /// The address that clients are told to use: `advertised.listeners`. None tells each the one by
+    /// which it reached the broker.
+    pub advertise: Option<Advertised>,
     /// The file in which the broker keeps what outlives it: the offsets that groups commit under
     /// partitions of `__consumer_offsets`, as Tandem's exclusive groups do with their fences. None
     /// if it keeps nothing. No two brokers may share it.
@@ -55,6 +59,7 @@ impl Default for BrokerSettings {
             batch_bytes_max: 1_048_588,
             retention: Duration::from_hours(168),
             idle: Duration::from_mins(10),
+            advertise: None,
             fences: None,
             // The keys of the standard library's hash come from the operating system's generator.
             seed: RandomState::new().hash_one(0),

@@ -1,7 +1,7 @@
 //! The state of the broker, behind the hub's lock, and the context of a request.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use kafka_protocol::protocol::StrBytes;
@@ -10,6 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use tokio::sync::{Notify, oneshot};
 use uuid::Uuid;
 
+use super::advertised::Advertised;
 use super::kept::Kept;
 use super::settings::BrokerSettings;
 use super::topic::Topic;
@@ -35,8 +36,8 @@ pub(super) struct Call<'a> {
 pub(super) struct Caller {
     pub(super) connection: u64,
     pub(super) peer: IpAddr,
-    /// The address by which the client reached the broker, which is the address in metadata.
-    pub(super) local: SocketAddr,
+    /// The address in metadata.
+    pub(super) place: Advertised,
     /// Wakes the fetch that waits on this connection.
     pub(super) wake: Arc<Notify>,
 }

@@ -14,7 +14,7 @@ use rdkafka::{ClientContext, Message, Offset, Timestamp, TopicPartitionList};
 
 use super::bell::Bell;
 use super::error_log::ErrorLog;
-use super::mark::{advertised, author, sent_by, stated};
+use super::mark::{Named, advertised, author, named, sent_by, stated};
 use super::{Cluster, ConsumerSettings, KafkaError};
 use tandem_facts::ids::{PartitionId, TopicName};
 use tandem_facts::time::{Mono, Wall};
@@ -53,6 +53,8 @@ pub struct Delivered {
     pub stamp: Option<Wall>,
     /// What its sender says of its versions.
     pub author: Option<Author>,
+    /// What its sender names.
+    pub named: Named,
     /// What its sender states about itself, on the partition that all members read.
     pub statement: Option<Statement>,
     /// Where the sender offers its service, if it states something and says so.
@@ -185,10 +187,11 @@ impl Consumer {
                 let sent = headers.and_then(|headers| sent_by(&self.life, headers));
                 let (heard, offset) = (Heard { partition, sent }, message.offset());
                 let author = headers.and_then(author);
+                let named = headers.map(named).unwrap_or_default();
                 let headers = headers.filter(|_| self.direct == Some(partition));
                 let (statement, service) = (headers.and_then(stated), headers.and_then(advertised));
                 let stamp = stamp(message.timestamp());
-                Ok(Some(Delivered { heard, offset, stamp, author, statement, service }))
+                Ok(Some(Delivered { heard, offset, stamp, author, named, statement, service }))
             }
             // The topic exists, as provisioning has checked; the broker's metadata lags.
             Some(Err(Error::MessageConsumption(RDKafkaErrorCode::UnknownTopicOrPartition))) => {

@@ -35,7 +35,7 @@ pub use config::{Cluster, ConsumerSettings};
 pub use consumer::{Consumer, Delivered};
 pub use error::KafkaError;
 pub use inspect::Ledger;
-pub use mark::Mark;
+pub use mark::{Mark, Named};
 pub use membership::{GroupProtocol, MembershipClient};
 pub(crate) use own_access::Mechanism;
 pub use own_access::Unfit;

@@ -13,7 +13,7 @@ use rdkafka::producer::{BaseRecord, DeliveryResult, Producer as _, ProducerConte
 use rdkafka::{ClientContext, Message};
 
 use super::error_log::ErrorLog;
-use super::mark::{Mark, headers};
+use super::mark::{Mark, Named, headers};
 use super::polled::Polled;
 use super::{Cluster, KafkaError};
 use tandem_facts::ids::{PartitionId, TopicName};
@@ -25,6 +25,7 @@ use tandem_neli::Author;
 pub struct Producer {
     inner: Polled<Reports>,
     topic: TopicName,
+    named: Named,
     deliveries: Arc<Deliveries>,
 }
 
@@ -53,7 +54,13 @@ impl Producer {
         let deliveries = Arc::new(Deliveries { count: AtomicU64::new(0), last });
         let context = Reports(ErrorLog::new(redaction), Arc::clone(&deliveries));
         let inner = Polled::start(&config, context).map_err(|source| cluster.refused(source))?;
-        Ok(Self { inner, topic: topic.clone(), deliveries })
+        Ok(Self { inner, topic: topic.clone(), named: Named::default(), deliveries })
+    }
+
+    /// The same, whose beacons name this.
+    #[must_use]
+    pub fn naming(self, named: Named) -> Self {
+        Self { named, ..self }
     }
 
     /// Publishes one beacon with the timestamp `stamp`, which a topic with `LogAppendTime`
@@ -69,7 +76,7 @@ impl Producer {
         let Ok(number) = i32::try_from(partition.0) else { return false };
         let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
         let mut record = record.timestamp(stamp.0);
-        record.headers = Some(headers(author, mark));
+        record.headers = Some(headers(author, &self.named, mark));
         self.inner.send(record).is_ok()
     }
 

@@ -1,4 +1,5 @@
-//! Which versions of the protocol the members on a ledger have spoken lately.
+//! Which versions of the protocol the members on a ledger have spoken lately, and of which groups
+//! they are.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use rdkafka::error::KafkaError as Error;
 use rdkafka::{Message, Offset, TopicPartitionList};
 
 use super::error_log::ErrorLog;
-use super::mark::author;
+use super::mark::{author, named};
 use super::{Cluster, KafkaError};
 use tandem_facts::ids::TopicName;
 use tandem_facts::time::{Mono, Wall};
@@ -21,8 +22,8 @@ const RECORDS_MAX: i64 = 1_000;
 /// How long that may take. A member learns of others while it runs, too.
 const WITHIN: Duration = Duration::from_secs(2);
 
-/// The versions of those that have published on `topic` within the time, as far as the wall clock
-/// tells. Nothing where the ledger is not read in time.
+/// The versions, and the groups, of those that have published on `topic` within the time, as far as
+/// the wall clock tells. Nothing where the ledger is not read in time.
 ///
 /// # Errors
 /// The client refuses its configuration.
@@ -30,7 +31,7 @@ pub fn spoken(
     cluster: &Cluster,
     topic: &TopicName,
     lately: Duration,
-) -> Result<BTreeSet<Versions>, KafkaError> {
+) -> Result<BTreeSet<(Versions, Option<String>)>, KafkaError> {
     let refused = |source| cluster.refused(source);
     let (mut config, errors) = cluster.asking()?;
     // As a tail: librdkafka takes assignments only with a group.
@@ -55,8 +56,10 @@ pub fn spoken(
             Some(Ok(message)) => {
                 let stamp = message.timestamp().to_millis();
                 let is_late = stamp.is_some_and(|stamp| stamp < since);
-                let author = message.headers().and_then(author).filter(|_| !is_late);
-                found.extend(author.map(|author| author.versions));
+                let headers = message.headers().filter(|_| !is_late);
+                let author = headers.and_then(author);
+                found
+                    .extend(author.map(|it| (it.versions, headers.and_then(|it| named(it).group))));
             }
             Some(Err(error)) => {
                 tracing::warn!(%error, %topic, "It is not known yet which versions are spoken.");

@@ -29,9 +29,10 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// The addresses of a bootstrap list.
+    /// The addresses of a bootstrap list, without the protocol that Kafka's clients allow there.
     pub(super) fn list(bootstrap: &str) -> Vec<Self> {
         let address = |text: &str| {
+            let text = text.split_once("://").map_or(text, |(_, address)| address);
             let (host, port) = text.trim().rsplit_once(':')?;
             let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
             Some(Self { host, port: port.parse().ok()? })
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn bootstrap_lists_are_read_as_clients_read_them() {
         let of = |host: &str, port| Address { host: host.to_owned(), port };
-        let list = Address::list("a:1, b.example:9092,[::1]:9093,c");
+        let list = Address::list("a:1, SSL://b.example:9092,[::1]:9093,c");
         assert_eq!(list, [of("a", 1), of("b.example", 9092), of("::1", 9093)]);
     }
 }

@@ -96,12 +96,14 @@ fn for_each_life(case: &Case<'_>, mut note: impl FnMut(Option<&Life>)) {
 async fn run(case: &Case<'_>, command: &UserCommand, cut: bool) -> Result<(), FaultError> {
     let failed = |why: String| FaultError::Failed(why);
     tracing::info!(%command, "A command of the experiment is run.");
-    let started = if cut { command.prepare() } else { command.start() };
+    let guard = &case.arena.guard;
+    let gate = [guard.program(), "gate".as_ref(), "--".as_ref()];
+    let started = if cut { command.prepare(&gate) } else { command.start() };
     let mut running = started.map_err(|error| failed(chain(&error)))?;
     if cut {
         // The guard holds it before it begins: if the controller dies, the command ends before its
         // undo runs.
-        case.arena.guard.hold(running.pid()).map_err(|error| failed(chain(&error)))?;
+        guard.hold(running.pid()).map_err(|error| failed(chain(&error)))?;
         running.go().map_err(|error| failed(chain(&error)))?;
     }
     loop {
