@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,6 +54,13 @@ pub(crate) trait Peer: Clone + Send + Sync + 'static {
 
     /// Who it is; none if it stands for many, as the loopback does.
     fn who(&self) -> Option<Self::Who>;
+}
+
+/// The address of a peer that is not on the loopback.
+pub(crate) fn from_elsewhere(peer: IpAddr) -> Option<IpAddr> {
+    // A socket for both families maps those of the older one.
+    let peer = peer.to_canonical();
+    (!peer.is_loopback()).then_some(peer)
 }
 
 /// How many connections each peer has.
@@ -148,7 +156,8 @@ impl<W: Ord + Clone> Room<W> {
         if let Some(place) = self.counts.add(who, self.each) {
             return Some(place);
         }
-        // Its idle ones end by themselves, and this one holds up no other peer.
+        // Those without a request end, and this one holds up no other peer.
+        self.make();
         sleep(2 * FRESH).await;
         self.counts.add(who, self.each)
     }

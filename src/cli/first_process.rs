@@ -57,17 +57,30 @@ pub(super) fn attend() -> io::Result<u8> {
     Ok(ended.map_or(1, code))
 }
 
-/// What the program leaves behind is asked to end, and has as long as a guard needs.
+/// What the program leaves behind ends by itself, as a guard does once it has undone everything;
+/// what does not is asked to.
 fn end_the_rest(child: Pid) {
+    if all_ended(child, DEATH) {
+        return;
+    }
     if let Err(error) = signal_families(&[std::process::id()], Signal::TERM) {
         // No log is set up here. A closed standard error is not an error.
         writeln!(console::err(), "not every process of the container is asked to end: {error}")
             .ok();
     }
+    all_ended(child, DEATH);
+}
+
+/// Collects children until none is left. Returns whether that came within this time.
+fn all_ended(child: Pid, within: Duration) -> bool {
     let began = Mono::now();
-    while !collect(child).1 && Mono::now().since(began) < 2 * DEATH {
+    while !collect(child).1 {
+        if Mono::now().since(began) >= within {
+            return false;
+        }
         std::thread::sleep(LOOK);
     }
+    true
 }
 
 /// Collects the children that have ended: how `child` did, and whether there is none left.

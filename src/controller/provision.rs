@@ -18,7 +18,7 @@ use super::zookeeper_preflight::zookeeper_findings;
 use super::{Clusters, Created, Entry};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, TopicName};
 use crate::kafka::{Admin, Cluster, Found, KafkaError};
-use crate::topology::{Address, Plan, PlannedGroup, Weight, group_terms, judge};
+use crate::topology::{Address, Plan, PlannedGroup, Weight, addresses, group_terms, judge};
 use tandem_member::set_group_terms;
 
 /// A group's ledger cannot be created, used or removed.
@@ -346,7 +346,7 @@ pub async fn down(plan: &Plan) -> Result<(Vec<Entry>, Vec<ProvisionError>), Prov
     let entries = created.entries().map_err(|source| unrecorded(&created, source))?;
     let (mut removed, mut failed) = (Vec::new(), Vec::new());
     for Entry { bootstrap, topic } in entries {
-        let here = Address::Bootstrap(bootstrap.clone());
+        let here = Address::Bootstrap(addresses(&bootstrap));
         let planned = plan.clusters.values().find(|planned| planned.address == here);
         // If the topology no longer names the cluster, connect to the recorded address.
         let access = planned.map(|planned| planned.controller().clone()).unwrap_or_default();

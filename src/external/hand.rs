@@ -175,11 +175,15 @@ impl Hand {
                 self.waker = Some(Waker::start(self.holder)?);
                 let asked = Mono::now();
                 self.holder.signal(&[Signal::STOP])?;
-                let stopped = signal_families(&[self.holder.pid], Signal::STOP);
+                if let Err(error) = signal_families(&[self.holder.pid], Signal::STOP) {
+                    // A member whose command may run on is not stopped.
+                    wake(self.holder)?;
+                    self.waker = None;
+                    return Err(error);
+                }
                 self.reaches(false);
                 self.standing.stop([asked, Mono::now()]);
                 self.stand();
-                stopped?;
             }
             Act::Continue => {
                 let asked = Mono::now();

@@ -46,8 +46,12 @@ pub fn family_by(root: u32, by: Option<Mono>) -> Family {
 /// The children of a process of one thread, also those that have ended and were not waited for.
 ///
 /// # Errors
-/// They cannot be read; a kernel may lack this list.
+/// They cannot be read; a kernel may lack this list, and `/proc` may be that of other processes.
 pub fn children_of(pid: u32) -> io::Result<Vec<u32>> {
+    // Of another PID namespace, where this number is another process.
+    if fs::read_link("/proc/self")?.as_os_str() != std::process::id().to_string().as_str() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     // Where the list is empty, that is exact; else a child that ends meanwhile may hide another one
     // (proc_tid_children(5)).
     let pids = fs::read(format!("/proc/{pid}/task/{pid}/children"))?;

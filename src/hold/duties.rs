@@ -146,6 +146,7 @@ impl Duty {
                 return Ok(Turn::Lost(self.work.until()));
             }
             Heard::Report(Report::Started { pid }) => {
+                self.work.started();
                 self.say(&Happening::Started(pid));
                 self.alive = Identity::of(pid).filter(|_| !self.ticks);
             }

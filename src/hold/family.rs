@@ -25,8 +25,7 @@ pub(super) fn signal_all(leader: Option<u32>, signals: &[Signal], by: Option<Mon
     let group = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     let mut reached = false;
     for signal in signals {
-        // ESRCH: it has not begun its group yet.
-        reached |= group.is_some_and(|group| kill_process_group(group, *signal).is_ok());
+        reached |= signal_group(leader, *signal);
     }
     let Family { members, unread } = family_by(std::process::id(), by);
     if let Some(error) = unread {
@@ -46,9 +45,17 @@ pub(super) fn signal_all(leader: Option<u32>, signals: &[Signal], by: Option<Mon
     !members.is_empty()
 }
 
+/// Signals the process group of `leader`. Returns whether there is one.
+fn signal_group(leader: Option<u32>, signal: Signal) -> bool {
+    let group = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    // ESRCH: it has not begun its group yet.
+    group.is_some_and(|group| kill_process_group(group, signal).is_ok())
+}
+
 /// Kills every descendant of this process, and what is in the cgroup. Returns whether there was
 /// something beside the group of `leader`.
 pub(super) fn kill_each(leader: Option<u32>, cgroup: Option<&Cgroup>, by: Option<Mono>) -> bool {
+    signal_group(leader, Signal::KILL);
     let was_inside = cgroup.is_some_and(|cgroup| !cgroup.is_empty());
     if let Some(cgroup) = cgroup.filter(|_| was_inside)
         && let Err(error) = cgroup.kill()

@@ -24,7 +24,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use rustix::process::{Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, waitid};
+use rustix::process::{
+    Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, pidfd_send_signal, waitid,
+};
 use rustix::time::Timespec;
 
 use super::cgroup::Cgroup;
@@ -56,20 +58,16 @@ impl Kept {
     /// How the command has ended. It leads its process group, so it is collected last: until then
     /// its pid is no other's, and its group can be killed without a look at it.
     fn status(&self) -> Option<WaitIdStatus> {
-        self.wait(WaitIdOptions::NOWAIT).ok().flatten()
+        self.look().ok().flatten()
     }
 
     /// The command, while it was not collected.
     fn leader(&self) -> Option<u32> {
-        self.wait(WaitIdOptions::NOWAIT).is_ok().then_some(self.pid)
+        self.look().is_ok().then_some(self.pid)
     }
 
-    fn collect(&self) {
-        self.wait(WaitIdOptions::empty()).ok();
-    }
-
-    fn wait(&self, and: WaitIdOptions) -> rustix::io::Result<Option<WaitIdStatus>> {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | and;
+    fn look(&self) -> rustix::io::Result<Option<WaitIdStatus>> {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         waitid(WaitId::PidFd(self.pidfd.as_fd()), look)
     }
 }
@@ -142,27 +140,29 @@ impl Keeper<'_> {
     /// once `tandem hold` is gone.
     fn read(&mut self, given: &mut Option<Mono>) -> bool {
         // All of them: the last one says most, and it may be that the first ones are old.
-        loop {
+        let is_open = loop {
             let mut bytes = [0; 4096];
             match recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
-                Ok((0, _)) => return false,
+                Ok((0, _)) => break false,
                 Ok((count, _)) => self.waiting.extend(bytes.iter().take(count)),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                Err(_) => return false,
+                Err(Errno::AGAIN) => break true,
+                Err(_) => break false,
             }
-        }
+        };
         while let Some(end) = self.waiting.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.waiting.drain(..=end).collect();
             match serde_json::from_slice::<Order>(&line) {
-                Ok(order) => {
+                // Without `tandem hold` only its last word counts: how to leave the group.
+                Ok(order) if is_open || matches!(order, Order::Depart { .. }) => {
                     *given = given.or(order.at());
                     self.carry_out(order);
                 }
+                Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "The keeper does not know this order."),
             }
         }
-        self.waiting.len() <= LINE_MAX
+        is_open && self.waiting.len() <= LINE_MAX
     }
 
     /// Does what is due. Returns until when nothing else is.
@@ -187,6 +187,8 @@ impl Keeper<'_> {
             }
             Act::Kill => {
                 // Its group still has its number, and is signalled as well, when it has ended.
+                // Before it has begun its group, only its pidfd reaches it.
+                pidfd_send_signal(&kept.pidfd, Signal::KILL).ok();
                 let lives = kept.status().is_none() || reap_beside(kept.pid) == Some(false);
                 kept.killed |= kill_each(kept.leader(), self.cgroup, None) || lives;
                 tracing::debug!(pid = kept.pid, "The keeper kills the command.");
@@ -261,12 +263,12 @@ impl Keeper<'_> {
         if let Some(cgroup) = self.cgroup {
             starter.arg("--cgroup").arg(cgroup.path());
         }
-        let mut child = starter.arg("--").args(self.command).envs(environment).spawn()?;
+        let child = starter.arg("--").args(self.command).envs(environment).spawn()?;
         match pidfd(&child) {
             Ok(pidfd) => Ok((child.id(), pidfd)),
             Err(error) => {
-                child.kill().ok();
-                child.wait().ok();
+                // What it has started meanwhile ends as well.
+                kill_all(Some(child.id()), self.cgroup, None);
                 Err(error)
             }
         }
@@ -282,9 +284,9 @@ impl Keeper<'_> {
             reap_beside(kept.pid);
             return;
         };
-        let alone = reap_beside(kept.pid).unwrap_or_else(reap);
+        // The kernel's word is the proof: the leader is collected with the last of the others.
+        let alone = reap_beside(kept.pid) != Some(false) && reap();
         if alone && self.cgroup.is_none_or(Cgroup::is_empty) {
-            kept.collect();
             let end = CommandEnd {
                 status: status.exit_status(),
                 signal: status.terminating_signal(),

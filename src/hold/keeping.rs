@@ -70,6 +70,7 @@ impl Keeping {
         output: Output,
     ) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
+        let reader = socket.try_clone()?;
         let Stopping { grace, margin } = stopping;
         let mut keeper = tandem(own_program());
         keeper.arg("keeper");
@@ -103,7 +104,6 @@ impl Keeping {
                 return Err(error);
             }
         };
-        let reader = socket.try_clone()?;
         let (sender, reports) = sync_channel(REPORTS_MAX);
         let _ends_with_the_socket = Builder::new().name("keeper".to_owned()).spawn(move || {
             for line in BufReader::new(reader).lines() {

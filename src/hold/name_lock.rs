@@ -24,6 +24,9 @@ const LOOK: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct NameLock {
     _file: File,
+    /// The file that the name had before, shared with others that had it: a process of an earlier
+    /// version takes it alone, and finds it taken.
+    _earlier: Option<File>,
     /// Which life of the name this is.
     pub incarnation: Incarnation,
     /// What marks the processes of its command.
@@ -73,16 +76,16 @@ impl NameLock {
         let refused = |source| NameLockError::File { path: path.clone(), source };
         let mut file_of_lives = open(&folder, &path).map_err(refused)?;
         let taken = || NameLockError::Taken { name: name.clone(), group: group.clone() };
-        if !lock(&file_of_lives).map_err(refused)? {
+        if !lock(&file_of_lives, FlockOperation::NonBlockingLockExclusive).map_err(refused)? {
             return Err(taken());
         }
         // Where the lives of the name are counted: elsewhere the same name is another one.
         let mark = mark_of(&path);
-        let mut before = 0;
+        let (mut before, mut shared) = (0, None);
         let earlier = folder.join(earlier_file_of(topology, group, name));
         if earlier != path && earlier.exists() {
             let mut counted = open(&folder, &earlier).map_err(refused)?;
-            if !lock(&counted).map_err(refused)? {
+            if !lock(&counted, FlockOperation::NonBlockingLockShared).map_err(refused)? {
                 return Err(taken());
             }
             before = lives(&mut counted).map_err(refused)?;
@@ -90,15 +93,14 @@ impl NameLock {
             let noted = state_home().join("tandem/hold-cgroups");
             let noted = noted.join(earlier_file_of(topology, group, name));
             end_cgroup(&noted)?;
-            fs::remove_file(&noted).ok();
-            fs::remove_file(&earlier).map_err(refused)?;
+            shared = Some(counted);
         }
         let incarnation = next_life(&mut file_of_lives, before).map_err(refused)?;
         end_marked(&mark)?;
         let cgroup = state_home().join("tandem/hold-cgroups").join(file);
         // Last: now no keeper is left that could start a command there.
         end_cgroup(&cgroup)?;
-        Ok(Self { _file: file_of_lives, incarnation, mark, cgroup })
+        Ok(Self { _file: file_of_lives, _earlier: shared, incarnation, mark, cgroup })
     }
 
     /// Makes a cgroup for the command, and notes it for the next life before it is there.
@@ -118,8 +120,8 @@ impl NameLock {
 }
 
 /// Whether this process has the lock of the file now.
-fn lock(file: &File) -> io::Result<bool> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+fn lock(file: &File, operation: FlockOperation) -> io::Result<bool> {
+    match flock(file, operation) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),

@@ -46,12 +46,14 @@ pub(super) struct Work {
     lead: Lead,
     course: Course,
     keeping: Option<Keeping>,
+    /// Whether the keeper has said that the command runs, since it was asked to start it.
+    started: bool,
 }
 
 impl Work {
     pub(super) fn new(recipe: Recipe, lead: Lead) -> Self {
         let course = Course::new(recipe.promised, recipe.stopping, recipe.on_exit);
-        Self { recipe, lead, course, keeping: None }
+        Self { recipe, lead, course, keeping: None, started: false }
     }
 
     /// Whether the command runs, or may.
@@ -107,6 +109,7 @@ impl Work {
                 environment
                     .extend(fence.map(|fence| ("TANDEM_FENCE".to_owned(), fence.to_string())));
                 let promised = self.recipe.promised;
+                self.started = false;
                 self.order(&Order::Start { at: now, until, promised, environment });
             }
             Step::Renew(until) => {
@@ -118,9 +121,10 @@ impl Work {
             Step::Overrun(until) => {
                 tracing::debug!(?now, ?until, "The claim is about to end, and the command runs.");
                 // The keeper may have ended the command, and not said so yet: then it has no child
-                // left. One that is stopped starts nothing later, since the claim is over.
+                // left. One that has not started it yet may be about to.
                 let is_gone = |keeping: &Keeping| is_childless(keeping.pid());
-                let is_gone = self.keeping.as_ref().is_some_and(is_gone)
+                let is_gone = self.started
+                    && self.keeping.as_ref().is_some_and(is_gone)
                     && self.recipe.cgroup.as_ref().is_none_or(Cgroup::is_empty);
                 return (!is_gone).then_some(until);
             }
@@ -140,6 +144,11 @@ impl Work {
         if let Some(keeping) = &mut self.keeping {
             keeping.deliver(LAST);
         }
+    }
+
+    /// The keeper has started the command.
+    pub(super) const fn started(&mut self) {
+        self.started = true;
     }
 
     /// The command has ended, and nothing of it is left.

@@ -209,6 +209,7 @@ impl Run<'_> {
             Heard::Nothing => Ok(None),
             Heard::Gone => self.lost(Happening::Lost, self.work.until()).map(|()| None),
             Heard::Report(Report::Started { pid }) => {
+                self.work.started();
                 (self.say)(Happening::Started(pid));
                 Ok(None)
             }
@@ -234,6 +235,9 @@ impl Run<'_> {
     /// Whether a command that this process has not asked to end has ended because all is to. A
     /// service manager sends SIGTERM to all processes of a unit, to the command first or last.
     fn is_stopped(&self, end: CommandEnd) -> bool {
+        if self.stop.load(Ordering::SeqCst) {
+            return true;
+        }
         if end.code() != TERMINATED {
             return false;
         }

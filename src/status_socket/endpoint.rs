@@ -45,6 +45,8 @@ pub struct Endpoint {
     name: String,
     /// The process that listens on it.
     pub pid: u32,
+    /// Whether that number is of this PID namespace, as far as the name says.
+    pub is_here: bool,
 }
 
 /// A folder that only this user can access, held open.
@@ -91,9 +93,13 @@ impl Folder {
 
 /// The name of this process's socket, without its extension.
 pub(super) fn own_name() -> String {
-    let pids: String = PidScope::here().pids.chars().filter(char::is_ascii_digit).collect();
     let (host, boot) = host_and_boot();
-    format!("{host}-{boot}-{pids}-{}", std::process::id())
+    format!("{host}-{boot}-{}-{}", own_pids(), std::process::id())
+}
+
+/// The number of this process's PID namespace.
+fn own_pids() -> String {
+    PidScope::here().pids.chars().filter(char::is_ascii_digit).collect()
 }
 
 fn host_and_boot() -> (String, String) {
@@ -103,11 +109,13 @@ fn host_and_boot() -> (String, String) {
     (host, pid_scope.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
 }
 
-/// The host, the boot and the process in the name of a socket. Earlier versions named no namespace.
-fn parts(name: &str) -> Option<(&str, &str, u32)> {
+/// The host, the boot, the PID namespace and the process in the name of a socket. Earlier versions
+/// named no namespace.
+fn parts(name: &str) -> Option<(&str, &str, Option<&str>, u32)> {
     let parts: Vec<&str> = name.strip_suffix(".sock")?.split('-').collect();
     match *parts {
-        [host, boot, pid] | [host, boot, _, pid] => Some((host, boot, pid.parse().ok()?)),
+        [host, boot, pid] => Some((host, boot, None, pid.parse().ok()?)),
+        [host, boot, pids, pid] => Some((host, boot, Some(pids), pid.parse().ok()?)),
         _ => None,
     }
 }
@@ -125,13 +133,14 @@ pub fn endpoints(sockets: Sockets) -> Result<Vec<Endpoint>, StatusError> {
         folder => Arc::new(folder?),
     };
     let refused = |source| StatusError::Folder { path: path.clone(), source };
-    let (host, boot) = host_and_boot();
+    let ((host, boot), here) = (host_and_boot(), own_pids());
     let mut found = Vec::new();
     for entry in fs::read_dir(&path).map_err(refused)? {
         let entry = entry.map_err(refused)?.file_name();
         let Some(name) = entry.to_str() else { continue };
-        let Some((on, when, pid)) = parts(name) else { continue };
-        let endpoint = Endpoint { folder: Arc::clone(&folder), name: name.to_owned(), pid };
+        let Some((on, when, pids, pid)) = parts(name) else { continue };
+        let (folder, is_here) = (Arc::clone(&folder), pids.is_none_or(|pids| pids == here));
+        let endpoint = Endpoint { folder, name: name.to_owned(), pid, is_here };
         if on == host && when == boot {
             found.push(endpoint);
         } else if on == host {
@@ -166,8 +175,9 @@ mod tests {
     #[test]
     fn a_name_is_read_as_it_is_written_and_as_it_was() {
         let (name, (host, boot)) = (format!("{}.sock", own_name()), host_and_boot());
-        assert_eq!(parts(&name), Some((host.as_str(), boot.as_str(), std::process::id())));
-        assert_eq!(parts("h-b-7.sock"), Some(("h", "b", 7)));
+        let (here, pid) = (own_pids(), std::process::id());
+        assert_eq!(parts(&name), Some((host.as_str(), boot.as_str(), Some(here.as_str()), pid)));
+        assert_eq!(parts("h-b-7.sock"), Some(("h", "b", None, 7)));
         for other in ["h-b-7", "h-7.sock", "h-b-1-2-7.sock", "h-b-x.sock"] {
             assert_eq!(parts(other), None, "{other}");
         }

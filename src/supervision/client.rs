@@ -125,7 +125,7 @@ impl Watching {
     /// It has ended, does not answer, or another process watches it.
     pub async fn of(pid: u32) -> Result<(About, Self), StatusError> {
         let endpoints = endpoints(Sockets::Supervisors)?;
-        let endpoint = endpoints.iter().find(|one| one.pid == pid);
+        let endpoint = endpoints.iter().find(|one| one.pid == pid && one.is_here);
         let endpoint = endpoint.ok_or(StatusError::Dead { pid })?;
         watch(endpoint, Wish::Watch { pid: std::process::id(), replace: false }).await
     }

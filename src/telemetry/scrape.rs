@@ -14,7 +14,7 @@ use prometheus::{Encoder, Registry, TextEncoder};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::host::Callers;
-use crate::http::{self, Peer};
+use crate::http::{self, Peer, from_elsewhere};
 use crate::slots::Accepts;
 
 /// The most open connections.
@@ -120,6 +120,6 @@ impl Peer for Scraper {
     type Who = IpAddr;
 
     fn who(&self) -> Option<IpAddr> {
-        (!self.0.is_loopback()).then_some(self.0)
+        from_elsewhere(self.0)
     }
 }

@@ -14,7 +14,7 @@ const PROTOCOL: &str = "security.protocol";
 const USUAL: &str = "PLAINTEXT";
 
 /// The list without protocols.
-pub(super) fn addresses(list: &str) -> String {
+pub(crate) fn addresses(list: &str) -> String {
     let parts: Vec<&str> = parts(list).map(|(_, address)| address).collect();
     parts.join(",")
 }

@@ -17,6 +17,8 @@ use crate::time::Span;
 use crate::yaml::{Cursor, Problem, choices};
 
 const ROLES_MOST: u32 = 1_000_000;
+/// The most roles that are reported as named twice.
+const TWICE_MAX: u32 = 20;
 const MEMBERS_MOST: u32 = 1_000;
 const PARTITIONS_MOST: u32 = 1_000;
 /// The shortest duration, because Kafka counts in milliseconds.
@@ -63,11 +65,16 @@ fn roles(roles: &Roles, place: Cursor<'_>, problems: &mut Vec<Problem>) {
     }
     let Roles::Named(names) = roles else { return };
     let mut seen: BTreeMap<_, usize> = BTreeMap::new();
+    let mut twice = 0;
     for (index, name) in names.iter().enumerate() {
         if let Some(first) = seen.insert(name, index) {
             let message = format!("role `{name}` is named twice");
             let hint = format!("it is number {} of the list already", first + 1);
             problems.push(Problem::at(place.index(index).origin(), message).hint(hint));
+            twice += 1;
+            if twice >= TWICE_MAX {
+                break;
+            }
         }
     }
 }

@@ -47,6 +47,7 @@ pub use crate::kafka::{Access, ClusterFacts, GroupProtocol, MembershipClient, is
 pub use crate::roles::{Count, Roles};
 pub use crate::roster::{Bound, Bounds, Mode, Objective, Range};
 pub use crate::secret::Secret;
+pub(crate) use bootstrap::addresses;
 pub use bounds::{RECONNECT, Recall, UNLIMITED, bounds, outage_bound};
 pub use consumer::group_terms;
 pub use duty::{Duty, PlannedDuty, TooShort, time_to_kill, usual_grace};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 
 use super::Problem;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -14,8 +15,8 @@ pub struct Node {
     pub value: Value,
     /// The position.
     pub origin: Origin,
-    /// Where it is written, which is elsewhere for an alias.
-    defined: Option<Position>,
+    /// Which bytes are written, which are elsewhere for an alias.
+    defined: Option<Range<usize>>,
     /// The letters of a number or a truth value, where they are known: a reader may want a name.
     letters: Option<String>,
 }
@@ -49,8 +50,8 @@ pub struct Entry {
     pub key_origin: Origin,
     /// The value.
     pub node: Node,
-    /// Where the key is written, if it was read as a number or a truth value.
-    key_defined: Option<Position>,
+    /// Which bytes the key is written in, if it was read as a number or a truth value.
+    key_defined: Option<Range<usize>>,
 }
 
 impl Entry {
@@ -113,11 +114,11 @@ impl Node {
     ///
     /// # Errors
     /// Two keys of a mapping are the same name.
-    pub(super) fn spell(&mut self, text: &Lines<'_>) -> Result<(), Problem> {
+    pub(super) fn spell(&mut self, text: &str) -> Result<(), Problem> {
         let defined = self.defined.take();
         match &mut self.value {
             Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {
-                self.letters = defined.and_then(|at| text.letters(at));
+                self.letters = defined.and_then(|at| letters(text, &at));
             }
             Value::List(nodes) => {
                 for node in nodes {
@@ -127,8 +128,8 @@ impl Node {
             Value::Map(entries) => {
                 let mut keys = BTreeSet::new();
                 for entry in entries {
-                    let letters = entry.key_defined.take().and_then(|at| text.letters(at));
-                    entry.key = letters.unwrap_or_else(|| std::mem::take(&mut entry.key));
+                    let word = entry.key_defined.take().and_then(|at| letters(text, &at));
+                    entry.key = word.unwrap_or_else(|| std::mem::take(&mut entry.key));
                     // `1` and `"1"` are two keys in YAML, but one name here.
                     if !keys.insert(entry.key.clone()) {
                         return Err(Problem::duplicate(&entry.key, entry.key_origin.clone()));
@@ -207,7 +208,7 @@ impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Value>::deserialize(deserializer)?;
         let origin = Origin::File(spanned.referenced.into());
-        let defined = Some(spanned.defined.into());
+        let defined = bytes_of(spanned.defined);
         Ok(Self { value: spanned.value, origin, defined, letters: None })
     }
 }
@@ -269,29 +270,19 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
-/// The lines of a text, and whether each is ASCII.
-pub(super) struct Lines<'a>(Vec<(&'a str, bool)>);
+/// What is written there, if it is one word without quotes.
+fn letters(text: &str, at: &Range<usize>) -> Option<String> {
+    let word = text.get(at.clone())?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-._:".contains(c);
+    (!word.is_empty() && word.chars().all(is_plain)).then(|| word.to_owned())
+}
 
-impl<'a> Lines<'a> {
-    /// None of a text in which a carriage return alone ends a line.
-    pub(super) fn of(text: &'a str) -> Self {
-        let lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
-        let is_odd = lines.clone().any(|line| line.contains('\r'));
-        Self(if is_odd { Vec::new() } else { lines.map(|line| (line, line.is_ascii())).collect() })
-    }
-
-    /// What is written there, if it is one word without quotes.
-    fn letters(&self, at: Position) -> Option<String> {
-        let (line, is_ascii) = self.0.get(at.line.checked_sub(1)?)?;
-        let from = at.column.checked_sub(1)?;
-        let word: String = if *is_ascii {
-            line.get(from..from.checked_add(at.width)?)?.to_owned()
-        } else {
-            line.chars().skip(from).take(at.width).collect()
-        };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-._:".contains(c);
-        (!word.is_empty() && word.chars().all(is_plain)).then_some(word)
-    }
+/// The bytes of a value in the text that is read.
+fn bytes_of(location: Location) -> Option<Range<usize>> {
+    let span = location.span();
+    let number = |n: u64| usize::try_from(n).ok();
+    let from = number(span.byte_offset()?)?;
+    Some(from..from.checked_add(number(span.byte_len()?)?)?)
 }
 
 impl Value {

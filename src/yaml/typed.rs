@@ -74,6 +74,7 @@ impl<'de> Deserializer<'de> for Typed<'de> {
         match &self.0.value {
             Value::Nothing => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Float(number) if !number.is_finite() => Err(self.mismatch(&visitor)),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Integer(number) => match (u64::try_from(*number), i64::try_from(*number)) {
                 (Ok(number), _) => visitor.visit_u64(number),

@@ -86,7 +86,8 @@ impl Child {
 
 /// What a run that could not start says last on standard error: after its progress and its log.
 fn sentence(text: &str) -> String {
-    let progress = ["starting ", "stopping ", "trial ", "not in this folder"];
+    let progress =
+        ["starting ", "stopping ", "trial ", "not in this folder", "of OpenTelemetry's variables"];
     let other =
         |line: &str| is_logged(line) || progress.iter().any(|begin| line.starts_with(begin));
     let last: Vec<&str> = text.lines().rev().take_while(|line| !other(line)).collect();

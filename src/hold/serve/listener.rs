@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use super::access::Ends;
-use crate::http::Peer;
+use crate::http::{Peer, from_elsewhere};
 use crate::slots::Accepts;
 
 /// The most open connections.
@@ -94,21 +94,15 @@ impl Accepts for Listener {
 }
 
 impl Peer for Ends {
-    type Who = Who;
+    type Who = IpAddr;
 
-    fn who(&self) -> Option<Who> {
+    fn who(&self) -> Option<IpAddr> {
         match self {
-            Self::Tcp { peer, .. } => (!peer.ip().is_loopback()).then(|| Who::At(peer.ip())),
-            Self::Unix { user } => Some(Who::User(*user)),
+            Self::Tcp { peer, .. } => from_elsewhere(peer.ip()),
+            // Of this user, or root.
+            Self::Unix { .. } => None,
         }
     }
-}
-
-/// Whose connections are counted together.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
-    At(IpAddr),
-    User(u32),
 }
 
 impl AsyncRead for Stream {

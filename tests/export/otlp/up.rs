@@ -184,14 +184,15 @@ fn what_happens_before_it_reads_is_sent() {
 }
 
 /// The process of this life of a member, by the journal so far.
-fn started(up: &Up, incarnation: u64) -> Option<u32> {
-    let facts = read_parts(&up.out).ok()?.facts;
-    facts.into_iter().find_map(|fact| match (fact.what, fact.life?) {
-        (What::Run(RunEvent::Started { pid, .. }), life) => {
-            (life.member.as_str() == "p1-1" && life.incarnation.0 == incarnation).then_some(pid)
-        }
-        _ => None,
-    })
+fn started(up: &Up, incarnation: u32) -> Option<u32> {
+    let of_it = |life: &Life| life.member.as_str() == "p1-1" && life.incarnation.0 == incarnation;
+    let mut facts = read_parts(&up.out).ok()?.facts.into_iter();
+    let fact = facts.find(|fact| {
+        matches!(fact.what, What::Run(RunEvent::Started { .. }))
+            && fact.life.as_ref().is_some_and(of_it)
+    })?;
+    let What::Run(RunEvent::Started { pid, .. }) = fact.what else { return None };
+    Some(pid)
 }
 
 #[test]
