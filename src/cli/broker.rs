@@ -28,7 +28,7 @@ pub(super) struct BrokerArgs {
     /// The address to listen on; port 0 means any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9092")]
     pub listen: SocketAddr,
-    /// Tell clients this address, as HOST:PORT: for a broker behind a mapped port or a proxy, where
+    /// The address in metadata, as HOST:PORT: for a broker behind a mapped port or a proxy, where
     /// clients reach another one than it listens on. Kafka's advertised.listeners.
     #[arg(long, value_name = "ADDRESS")]
     pub advertise: Option<Advertised>,

@@ -317,7 +317,7 @@ impl HoldArgs {
         })
     }
 
-    /// Members of the topology are told apart by their groups and names, joined.
+    /// A client id joins group and name: refuses a name by which it is also that of another group.
     fn has_a_name_of_its_own(&self, plan: &Plan) -> Result<(), Failure> {
         let (group, name) = (&self.group, &self.name);
         plan.read_as(group, name).map_or(Ok(()), |(other, rest)| {

@@ -129,7 +129,7 @@ impl Slot {
             Ok(())
         };
         if reached.is_err() && signal == Signal::STOP {
-            // Who is told that it failed does not wake the member.
+            // The caller gets the error, and does not wake the member.
             process.signal(Signal::CONT)?;
             signal_families(&[process.pid()], Signal::CONT).ok();
         }

@@ -265,9 +265,7 @@ impl Running<'_> {
 
     /// Sends a signal to its process group, which exists as long as the child is not reaped.
     fn signal(&self, signal: Signal) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
-            && let Err(error) = kill_process_group(group, signal)
-        {
+        if let Err(error) = kill_process_group(Pid::from_child(&self.child), signal) {
             tracing::warn!(command = %self.of, error = chain(&error), "A command got no signal.");
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::identity::{Identity, Stat, has_mark, pids, stat};
+use super::identity::{Identity, Stat, has_mark, pids, visible};
 use crate::host::DEATH;
 use crate::time::Mono;
 
@@ -31,7 +31,7 @@ pub fn work_mark(run: &str, member: u32) -> String {
 /// The living descendants of a process, in no order that matters.
 #[derive(Debug)]
 pub struct Family {
-    /// Those that the kernel tells of.
+    /// Those that were found.
     pub members: Vec<Identity>,
     /// Why there may be more: something of the kernel could not be read.
     pub unread: Option<io::Error>,
@@ -79,11 +79,9 @@ fn families(roots: &[u32], by: Option<Mono>) -> Family {
             unread = Some(io::ErrorKind::TimedOut.into());
             break;
         }
-        match stat(pid) {
+        match visible(pid) {
             Ok(Some(stat)) => children.entry(stat.parent).or_default().push((pid, stat)),
             Ok(None) => {}
-            // Of another user, where users do not see the processes of others.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
             Err(error) => unread = Some(error),
         }
     }
@@ -129,8 +127,8 @@ pub enum Unended {
     /// These do not end.
     #[error("processes that do not end: {0:?}")]
     Left(Vec<u32>),
-    /// Which processes there are cannot be read.
-    #[error("the kernel does not tell which processes run")]
+    /// Not all processes can be read.
+    #[error("which processes run cannot be read")]
     Unread(#[source] io::Error),
 }
 
@@ -171,26 +169,22 @@ fn is_keeper(pid: u32) -> bool {
     words.split(|byte| *byte == 0).nth(1) == Some(b"keeper")
 }
 
+/// This process, if it has the mark.
+fn bearer(pid: u32, mark: &str) -> io::Result<Option<Identity>> {
+    // The identity comes first: a pid that is reused afterwards is another process, and is not hit.
+    let since = visible(pid)?.and_then(|stat| stat.started());
+    let Some(since) = since else { return Ok(None) };
+    Ok(has_mark(pid, WORK_MARK, mark)?.then_some(Identity { pid, since }))
+}
+
 /// The processes with this mark, except this one.
 fn marked(mark: &str) -> io::Result<Vec<Identity>> {
     let mut found = Vec::new();
     let mut unread = None;
     for pid in pids()?.into_iter().filter(|pid| *pid != std::process::id()) {
-        // The identity comes first: a pid that is reused afterwards is another process, and is not
-        // hit.
-        let one = match Identity::find(pid) {
-            Ok(one) => one,
-            // Of another user, where users do not see the processes of others.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
-            Err(error) => {
-                unread = Some(error);
-                None
-            }
-        };
-        match one.map(|one| Ok((one, has_mark(pid, WORK_MARK, mark)?))) {
-            Some(Ok((one, true))) => found.push(one),
-            Some(Err(error)) => unread = Some(error),
-            Some(Ok((_, false))) | None => {}
+        match bearer(pid, mark) {
+            Ok(one) => found.extend(one),
+            Err(error) => unread = Some(error),
         }
     }
     match unread {
@@ -243,7 +237,7 @@ mod tests {
 
     /// The kernel cuts this name after 15 bytes, within a letter.
     #[test]
-    fn a_process_is_of_its_family_whatever_the_bytes_of_its_name() {
+    fn a_process_with_any_bytes_in_its_name_is_of_its_family() {
         let folder = tempfile::tempdir().unwrap();
         let shell = folder.path().join("nächtliche-prüfung");
         std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();

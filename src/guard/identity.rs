@@ -32,7 +32,7 @@ impl Identity {
     /// The process that has this pid now, unless it has ended.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// It cannot be read.
     pub(super) fn find(pid: u32) -> io::Result<Option<Self>> {
         let since = stat(pid)?.and_then(|stat| stat.started());
         Ok(since.map(|since| Self { pid, since }))
@@ -50,7 +50,9 @@ impl Identity {
     pub fn lives(self) -> bool {
         match stat(self.pid) {
             Ok(stat) => stat.and_then(|stat| stat.started()) == Some(self.since),
-            Err(_) => pid(self.pid).is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH)),
+            Err(_) => {
+                raw_pid(self.pid).is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+            }
         }
     }
 
@@ -75,7 +77,7 @@ impl Identity {
     /// # Errors
     /// The pidfd cannot be opened.
     pub fn open(self) -> io::Result<Option<OwnedFd>> {
-        let Some(pid) = pid(self.pid) else {
+        let Some(pid) = raw_pid(self.pid) else {
             return Ok(None);
         };
         // Open first, then compare: if the process still has its pid now, it is the one opened.
@@ -109,7 +111,9 @@ pub(super) fn send(process: &OwnedFd, signals: &[Signal]) -> io::Result<()> {
     Ok(())
 }
 
-fn pid(pid: u32) -> Option<Pid> {
+/// A process id as system calls take it.
+#[must_use]
+pub fn raw_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
@@ -157,6 +161,14 @@ pub(super) fn stat(pid: u32) -> io::Result<Option<Stat>> {
     }
 }
 
+/// The same, and `None` for one of another user, where users do not see the processes of others.
+pub(super) fn visible(pid: u32) -> io::Result<Option<Stat>> {
+    match stat(pid) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        found => found,
+    }
+}
+
 /// Whether a file of `/proc/PID` could not be read because the process is gone.
 fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
@@ -172,7 +184,7 @@ pub fn started(pid: u32) -> Option<u64> {
 /// The pids of all processes of this host.
 ///
 /// # Errors
-/// The kernel does not tell all of them.
+/// Not all of them can be read.
 pub(super) fn pids() -> io::Result<Vec<u32>> {
     let mut pids = Vec::new();
     for entry in fs::read_dir("/proc")? {

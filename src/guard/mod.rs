@@ -58,7 +58,7 @@ pub use family::{
 pub use gate::become_gated;
 pub use halt::{halt, halt_suite, wake};
 pub use handle::{Guard, Held, Unhealed};
-pub use identity::{Identity, parent, started};
+pub use identity::{Identity, parent, raw_pid, started};
 pub use kept_up::kept_up;
 pub use ledger::{Page, page};
 pub use line::{GuardError, Loss};

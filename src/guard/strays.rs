@@ -6,13 +6,13 @@
 
 use std::io;
 
-use super::identity::{Identity, has_mark, pids, stat};
+use super::identity::{Identity, has_mark, pids, visible};
 use super::undo::HeldProcess;
 
 /// The environment variable with which a run marks its processes.
 pub const MARK: &str = "TANDEM_RUN";
 
-/// The children of `controller` that have the `mark` of its run, as far as the kernel tells, and
+/// The children of `controller` that have the `mark` of its run, as far as they are found, and
 /// why there may be more.
 pub(super) fn strays(controller: Identity, mark: &str) -> (Vec<HeldProcess>, Option<io::Error>) {
     let mut strays = Vec::new();
@@ -32,12 +32,9 @@ pub(super) fn strays(controller: Identity, mark: &str) -> (Vec<HeldProcess>, Opt
 
 /// This process, if it is one.
 fn stray(pid: u32, controller: Identity, mark: &str) -> io::Result<Option<HeldProcess>> {
-    let is_one = || match stat(pid) {
-        Ok(Some(stat)) if stat.parent == controller.pid => has_mark(pid, MARK, mark),
-        Ok(_) => Ok(false),
-        // Of another user, where users do not see the processes of others.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(false),
-        Err(error) => Err(error),
+    let is_one = || match visible(pid)? {
+        Some(stat) if stat.parent == controller.pid => has_mark(pid, MARK, mark),
+        _ => Ok(false),
     };
     if !is_one()? {
         return Ok(None);

@@ -4,10 +4,10 @@
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getpgid, kill_process_group};
+use rustix::process::{Signal, getpgid, kill_process_group};
 
 use super::family::signal_families;
-use super::identity::send;
+use super::identity::{raw_pid, send};
 use super::pipe::readable;
 use super::{Revival, UserCommand};
 use crate::error::chain;
@@ -96,8 +96,7 @@ pub(super) fn undo(held: &[HeldProcess], owed: &[UserCommand], promised: &[Reviv
 /// Kills the process group that `pid` leads, if it leads one: a command of the user may have
 /// started other processes. The process still runs, so its pid cannot have been reused.
 fn end_group(pid: u32) {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid.filter(|pid| getpgid(Some(*pid)) == Ok(*pid)) {
+    if let Some(pid) = raw_pid(pid).filter(|pid| getpgid(Some(*pid)) == Ok(*pid)) {
         // If this fails, the caller still kills the process itself by its pidfd.
         kill_process_group(pid, Signal::KILL).ok();
     }

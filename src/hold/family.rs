@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpgid, kill_process_group, wait, waitpid};
 
 use super::cgroup::Cgroup;
-use crate::guard::{Family, children_of, family_by};
+use crate::guard::{Family, children_of, family_by, raw_pid};
 use crate::time::Mono;
 
 /// How often processes that were killed are checked for their end.
@@ -19,23 +19,30 @@ pub(super) const LOOK: Duration = Duration::from_millis(2);
 
 /// Signals every descendant of this process. First the process group of `leader`, in one call: to
 /// find the others takes time, which a host may not have. `leader` is a child that was not
-/// collected yet, so its pid is no other's. The others are looked for until `by`. Returns whether
-/// there was another one.
-pub(super) fn signal_all(leader: Option<u32>, signals: &[Signal], by: Option<Mono>) -> bool {
-    let group = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-    let mut reached = false;
-    for signal in signals {
-        reached |= signal_group(leader, *signal);
-    }
+/// collected yet, so its pid is no other's. The others are looked for until `by`.
+pub(super) fn signal_all(leader: Option<u32>, signals: &[Signal], by: Option<Mono>) {
+    let reached = signal_group(leader, signals);
+    signal_found(reached, signals, by);
+}
+
+/// Signals the process group of `leader`. Returns that group, if there is one.
+fn signal_group(leader: Option<u32>, signals: &[Signal]) -> Option<Pid> {
+    let group = raw_pid(leader?)?;
+    // ESRCH: it has not begun its group yet.
+    let reached = signals.iter().filter(|one| kill_process_group(group, **one).is_ok()).count();
+    (reached > 0).then_some(group)
+}
+
+/// Signals the descendants that are found until `by`; those of the group `reached` have the signals
+/// already, and SIGTERM asks once. Returns whether any was found.
+fn signal_found(reached: Option<Pid>, signals: &[Signal], by: Option<Mono>) -> bool {
     let Family { members, unread } = family_by(std::process::id(), by);
     if let Some(error) = unread {
         tracing::warn!(%error, "Not every process of the command can be found.");
     }
     for one in &members {
-        let its_group = i32::try_from(one.pid).ok().and_then(Pid::from_raw).map(Some);
-        let its_group = its_group.and_then(|pid| getpgid(pid).ok());
-        // SIGTERM asks once.
-        if reached && its_group == group && !signals.contains(&Signal::KILL) {
+        let is_in = |group| raw_pid(one.pid).and_then(|pid| getpgid(Some(pid)).ok()) == Some(group);
+        if !signals.contains(&Signal::KILL) && reached.is_some_and(is_in) {
             continue;
         }
         if let Err(error) = one.signal(signals) {
@@ -45,24 +52,17 @@ pub(super) fn signal_all(leader: Option<u32>, signals: &[Signal], by: Option<Mon
     !members.is_empty()
 }
 
-/// Signals the process group of `leader`. Returns whether there is one.
-fn signal_group(leader: Option<u32>, signal: Signal) -> bool {
-    let group = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-    // ESRCH: it has not begun its group yet.
-    group.is_some_and(|group| kill_process_group(group, signal).is_ok())
-}
-
-/// Kills every descendant of this process, and what is in the cgroup. Returns whether there was
-/// something beside the group of `leader`.
+/// Kills every descendant of this process, and what is in the cgroup: the group of `leader` first.
+/// Returns whether any was found.
 pub(super) fn kill_each(leader: Option<u32>, cgroup: Option<&Cgroup>, by: Option<Mono>) -> bool {
-    signal_group(leader, Signal::KILL);
+    let reached = signal_group(leader, &[Signal::KILL]);
     let was_inside = cgroup.is_some_and(|cgroup| !cgroup.is_empty());
     if let Some(cgroup) = cgroup.filter(|_| was_inside)
         && let Err(error) = cgroup.kill()
     {
         tracing::warn!(%error, %cgroup, "The cgroup of a command cannot be killed.");
     }
-    signal_all(leader, &[Signal::KILL], by) || was_inside
+    signal_found(reached, &[Signal::KILL], by) || was_inside
 }
 
 /// Kills every descendant of this process, which must be a subreaper, and what is in the cgroup:
@@ -101,8 +101,7 @@ pub(super) fn reap() -> bool {
 pub(super) fn reap_beside(spared: u32) -> Option<bool> {
     loop {
         let others = children_of(std::process::id()).ok()?.into_iter().filter(|pid| *pid != spared);
-        let others: Vec<Pid> =
-            others.filter_map(|pid| i32::try_from(pid).ok().and_then(Pid::from_raw)).collect();
+        let others: Vec<Pid> = others.filter_map(raw_pid).collect();
         if others.is_empty() {
             return Some(true);
         }

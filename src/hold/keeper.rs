@@ -188,8 +188,9 @@ impl Keeper<'_> {
             Act::Kill => {
                 // Its group still has its number, and is signalled as well, when it has ended.
                 // Before it has begun its group, only its pidfd reaches it.
+                let ran = kept.status().is_none();
                 pidfd_send_signal(&kept.pidfd, Signal::KILL).ok();
-                let lives = kept.status().is_none() || reap_beside(kept.pid) == Some(false);
+                let lives = ran || reap_beside(kept.pid) == Some(false);
                 kept.killed |= kill_each(kept.leader(), self.cgroup, None) || lives;
                 tracing::debug!(pid = kept.pid, "The keeper kills the command.");
                 now + LOOK

@@ -184,6 +184,5 @@ impl Keeping {
 
 /// A child that was not waited for, so its pid is no other's.
 pub(super) fn pidfd(child: &Child) -> io::Result<OwnedFd> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    Ok(pidfd_open(pid.ok_or(io::ErrorKind::InvalidData)?, PidfdFlags::empty())?)
+    Ok(pidfd_open(Pid::from_child(child), PidfdFlags::empty())?)
 }

@@ -2,7 +2,8 @@
 //!
 //! Telemetry is off without an endpoint. Settings that change where and how data goes are refused
 //! before anything starts, if they are invalid. Others, and variables of OpenTelemetry's
-//! specification that have no effect here, are told: an environment is often that of many programs.
+//! specification that have no effect here, are noted: an environment is often that of many
+//! programs.
 
 use std::cell::RefCell;
 use std::time::Duration;

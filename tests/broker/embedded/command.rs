@@ -70,11 +70,11 @@ fn it_ends_when_asked_and_not_with_its_standard_input() {
 
 /// Behind a mapped port or a proxy, clients cannot reach the address on which it listens.
 #[test]
-fn clients_are_told_the_address_that_it_advertises() {
+fn metadata_names_the_address_that_it_advertises() {
     let mut process = Process::start(&["--advertise", "[::1]:19092"]);
     let mut raw = Raw::connect(&Running::elsewhere(process.address()));
     raw.send(&samples::written(ApiKey::Metadata, 1).1);
-    let ResponseKind::Metadata(told) = raw.receive(ApiKey::Metadata, 1) else { panic!() };
-    let told = told.brokers.iter().map(|one| (one.host.as_str(), one.port));
-    assert_eq!(told.collect::<Vec<_>>(), [("::1", 19_092)]);
+    let ResponseKind::Metadata(metadata) = raw.receive(ApiKey::Metadata, 1) else { panic!() };
+    let named = metadata.brokers.iter().map(|one| (one.host.as_str(), one.port));
+    assert_eq!(named.collect::<Vec<_>>(), [("::1", 19_092)]);
 }

@@ -72,7 +72,7 @@ fn the_keeper_of_a_stopped_wrapper_ends_its_command_and_does_not_leave_for_it() 
 /// A file of the kernel has the bytes of that name, which are no text; a group has no member of it,
 /// once that has detached itself.
 #[test]
-fn a_command_and_what_it_detached_end_whatever_the_bytes_of_their_names() {
+fn a_command_and_what_it_detached_end_with_any_bytes_in_their_names() {
     let stage = Stage::new(STOPPED).without_cgroups();
     let shell = stage.oddly_named_shell();
     let body = "trap '' TERM; \

@@ -5,7 +5,7 @@ use support::experiment::{eventually, signal_pid};
 use support::held::{Hold, PATIENT, SOON, Stage, ignores};
 use tandem::guard::Identity;
 
-/// Runs until it is told to end.
+/// Runs until a signal ends it.
 const RUNS: &str = "while :; do sleep 0.02; done";
 
 /// As under nohup(1).

@@ -1,4 +1,4 @@
-//! The address that clients are told to use.
+//! The address of the broker in its metadata, which clients connect to.
 
 use std::net::SocketAddr;
 use std::str::FromStr;

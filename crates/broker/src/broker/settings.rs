@@ -33,8 +33,8 @@ pub struct BrokerSettings {
     pub retention: Duration,
     /// The longest silence between two requests of a connection: `connections.max.idle.ms`.
     pub idle: Duration,
-    /// The address that clients are told to use: `advertised.listeners`. None tells each the one by
-    /// which it reached the broker.
+    /// The address in metadata: `advertised.listeners`. Without one, metadata names the address by
+    /// which its client reached the broker.
     pub advertise: Option<Advertised>,
     /// The file in which the broker keeps what outlives it: the offsets that groups commit under
     /// partitions of `__consumer_offsets`, as Tandem's exclusive groups do with their fences. None

@@ -10,8 +10,8 @@ use super::Input;
 use crate::Config;
 use crate::kafka::Named;
 
-/// How many other programs a member tells of.
-const TOLD: usize = 16;
+/// The most other programs that a member warns of.
+const BESIDE_MAX: usize = 16;
 
 /// What a member says of itself, and whom it meets.
 pub(super) struct Company {
@@ -21,7 +21,7 @@ pub(super) struct Company {
     threshold: Duration,
     /// Why it did not work with the last one that has to go.
     borne: Option<Misfit>,
-    /// The other programs that it met, as many as are told.
+    /// The other programs that it met, as many as it warns of.
     beside: BTreeSet<String>,
 }
 
@@ -68,10 +68,10 @@ impl Company {
         None
     }
 
-    /// Tells each other program once.
+    /// Warns of each other program once.
     fn mixes_with(&mut self, named: &Named) {
         let (Some(ours), Some(theirs)) = (&self.named.program, &named.program) else { return };
-        if ours != theirs && self.beside.len() < TOLD && self.beside.insert(theirs.clone()) {
+        if ours != theirs && self.beside.len() < BESIDE_MAX && self.beside.insert(theirs.clone()) {
             tracing::warn!(%ours, %theirs, "The group has members of another version.");
         }
     }
