@@ -99,7 +99,7 @@ pub struct StepSpec {
     pub delay: Option<Span>,
     /// A uniform draw from 0 to this is added.
     pub jitter: Option<Span>,
-    /// The steps.
+    /// What the step does.
     pub fault: Kind,
     /// The target.
     pub target: Option<TargetSpec>,

@@ -332,14 +332,14 @@ fn a_group_that_never_led_hides_nothing() {
     seen.looks.iter().for_each(|look| agrees(look).unwrap());
 }
 
-/// README's table and `tandem status` name each code, and no two mean the same.
+/// The table of the page and `tandem status` name each code, and no two mean the same.
 #[test]
 fn every_exit_code_is_explained() {
-    let readme = std::fs::read_to_string("README.md").unwrap();
+    let page = std::fs::read_to_string("chaos/README.md").unwrap();
     let codes: std::collections::BTreeSet<u8> = Exit::ALL.into_iter().map(Exit::code).collect();
     assert_eq!(codes.len(), Exit::ALL.len());
     for code in codes {
-        let row = readme.lines().any(|line| line.starts_with(&format!("| {code} |")));
-        assert!(row, "README.md does not explain exit code {code}");
+        let row = page.lines().any(|line| line.starts_with(&format!("| {code} |")));
+        assert!(row, "chaos/README.md does not explain exit code {code}");
     }
 }
