@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Output;
 use super::upkeep::goes_on;
+use super::written::write_to;
 use crate::html_report::{Subject, page};
 use crate::journal::{Header, JournalError, Reading};
 use crate::run::{JudgedRun, RecordedRun, reading};
@@ -198,25 +199,11 @@ pub(super) fn colour() -> bool {
     !refused && io::stdout().is_terminal()
 }
 
-/// Writes a new file and renames it, so that a reader sees the old content or the new, never half.
 fn replace<R>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<R>,
 ) -> Result<R, ReportError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let write = || {
-        let mut file = File::create(&beside)?;
-        let filled = fill(&mut file)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)?;
-        Ok(filled)
-    };
-    write().map_err(|source| {
-        // Half a file is useless, and takes space.
-        fs::remove_file(&beside).ok();
-        ReportError::Write { path: path.to_owned(), source }
-    })
+    write_to(path, fill).map_err(|source| ReportError::Write { path: path.to_owned(), source })
 }
 
 /// Prints to the standard output. A closed pipe (`| head`) is not an error.

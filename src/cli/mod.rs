@@ -58,6 +58,7 @@ mod up_telemetry;
 mod upkeep;
 pub mod validate;
 mod witness;
+mod written;
 
 pub use failure::Failure;
 pub use suite::summary_schema;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use child::{Child, Signals};
 use list::{Item, Passed, list};
-use summary::{Lasted, Row, Summary};
+use summary::{Lasted, Row, Summary, worst};
 
 use super::judged::JUNIT_FILE;
 use super::metering::MetricsArgs;
@@ -134,18 +134,23 @@ pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
     let summary = Summary::new(rows, signals.interrupted(), args.skip_unable);
     let json = summary.json().map_err(|error| Failure::new(Exit::Unable, &error))?;
     let text = summary.to_string();
-    fs::write(out.join("suite.json"), &json).map_err(failed)?;
-    fs::write(out.join("summary.txt"), &text).map_err(failed)?;
     let xml =
         summary.junit(args.skip_unable).map_err(|error| Failure::new(Exit::Unable, &error))?;
-    fs::write(out.join(JUNIT_FILE), xml).map_err(failed)?;
     let shown = match args.output {
         Output::Text => format!("{text}files  {}\n", out.display()),
-        Output::Json => json,
+        Output::Json => json.clone(),
     };
-    // A closed pipe (`| head`) is not an error.
+    // First: a disk may be full. A closed pipe (`| head`) is not an error.
     super::console::out().write_all(shown.as_bytes()).ok();
-    Ok(summary.code)
+    let mut code = summary.code;
+    for (name, text) in [("suite.json", &json), ("summary.txt", &text), (JUNIT_FILE, &xml)] {
+        let path = out.join(name);
+        if let Err(error) = fs::write(&path, text) {
+            writeln!(err, "cannot write {}: {error}", path.display()).ok();
+            code = worst([code, Exit::Unable]);
+        }
+    }
+    Ok(code)
 }
 
 /// Creates the output folder, which must be empty or missing, because nothing is overwritten.

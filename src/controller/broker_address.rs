@@ -39,6 +39,8 @@ pub async fn broker_address(
             BrokerQuery::Leader(partition) => admin.leader(&topic, partition),
             BrokerQuery::Node(number) => Ok(admin.brokers()?.remove(&number)),
             BrokerQuery::At(address) => {
+                // Metadata names an IPv6 address without brackets.
+                let address = address.replace(['[', ']'], "");
                 Ok(admin.brokers()?.into_values().find(|it| *it == address))
             }
         }

@@ -13,12 +13,14 @@ use super::http::Http;
 use super::signal::Signal;
 use super::tls::TrustError;
 
-/// The most attempts to send a request.
+/// The most attempts to send a request, beside those whose time the collector named.
 const TRIES: u32 = 6;
 /// The first pause; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause, even where a collector asks for more.
+/// The longest pause where a collector asks for none.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// The longest pause that a collector may ask for.
+const ASKED_MAX: Duration = Duration::from_secs(600);
 
 /// Why a client for a collector cannot be created.
 #[derive(Debug, thiserror::Error)]
@@ -73,22 +75,22 @@ impl Courier {
     /// Sends a request, with retries. Returns how many of its items the collector rejected, and
     /// why.
     pub(super) fn send<S: Signal>(&self, request: &S) -> Result<(u64, String), String> {
-        let mut pause = PAUSE;
-        for _ in 1..TRIES {
-            match self.once(request) {
+        let (mut pause, mut tries) = (PAUSE, 1);
+        loop {
+            let refusal = match self.once(request) {
                 Ok(taken) => return Ok(taken),
-                Err(refusal) if !refusal.again => return Err(refusal.why),
-                Err(refusal) => {
-                    let wait = refusal.after.unwrap_or(pause).min(PAUSE_MAX);
-                    pause = pause.saturating_mul(2);
-                    if wait >= self.deadline.left() {
-                        return Err(refusal.why);
-                    }
-                    self.sleep(wait);
-                }
+                Err(refusal) => refusal,
+            };
+            let wait = refusal.after.map_or(pause, |asked| asked.min(ASKED_MAX));
+            if !refusal.again || tries >= TRIES || wait >= self.deadline.left() {
+                return Err(refusal.why);
             }
+            if refusal.after.is_none() {
+                tries += 1;
+                pause = pause.saturating_mul(2).min(PAUSE_MAX);
+            }
+            self.sleep(wait);
         }
-        self.once(request).map_err(|refusal| refusal.why)
     }
 
     fn once<S: Signal>(&self, request: &S) -> Result<(u64, String), Refusal> {

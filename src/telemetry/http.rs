@@ -1,7 +1,7 @@
 //! OTLP over HTTP, in protobuf.
 
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,6 +15,7 @@ use super::courier::{CourierError, Refusal};
 use super::export_settings::Target;
 use super::signal::Signal;
 use super::tls;
+use crate::time::Wall;
 
 /// The most bytes that are read of a response.
 const ANSWER_MAX: u64 = 64 << 10;
@@ -105,8 +106,34 @@ fn refusal(answer: &Response) -> Refusal {
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT
     );
-    let after =
-        answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let after = after.and_then(|text| wait(text, Wall::now()));
     let why = format!("the collector answered {status}");
-    Refusal { again, after: after.map(Duration::from_secs), why }
+    Refusal { again, after, why }
+}
+
+/// How long a collector asks to wait: seconds, or a date (RFC 9110, 10.2.3).
+fn wait(text: &str, now: Wall) -> Option<Duration> {
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let now = Duration::from_millis(now.0.try_into().ok()?);
+    Some(at.saturating_sub(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_read_in_both_forms() {
+        let now = Wall(784_111_777_000);
+        let seconds = |text| wait(text, now).map(|wait| wait.as_secs());
+        assert_eq!(seconds("40"), Some(40));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:50:17 GMT"), Some(40));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(0), "now");
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:00:00 GMT"), Some(0), "that is over");
+        assert_eq!(seconds("soon"), None);
+    }
 }

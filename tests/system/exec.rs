@@ -2,6 +2,7 @@
 //! undone, by the controller or in its stead by its guard. What a busy host does to the members
 //! meanwhile is not asked: facts, marks and reasons are.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use support::experiment::{Experiment, Running, eventually, output, tandem};
 use support::facts::life;
 use support::leftovers::family_in_trial;
 use support::measured::BRISK;
-use tandem::guard::started;
+use tandem::guard::{UserCommand, started};
 use tandem::ids::Life;
 use tandem::observation::{Fact, FaultClass, Outcome, RunEvent, What};
 
@@ -206,4 +207,20 @@ fn forbidden_faults_are_refused_before_anything_starts() {
         assert_eq!(done.status.code(), Some(2), "{said}");
         assert!(said.contains(":13:12: a command fault must be allowed"), "{said}");
     }
+}
+
+/// As on a disk that the fault has filled: what undoes it still has to run.
+#[test]
+fn a_command_runs_though_its_log_takes_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("undone");
+    let command = UserCommand {
+        command: vec!["touch".to_owned(), mark.display().to_string()],
+        folder: folder.path().to_owned(),
+        environment: BTreeMap::new(),
+        timeout: tandem::time::Span(SOON),
+        log: PathBuf::from("/dev/full"),
+    };
+    command.run().unwrap();
+    assert!(mark.exists());
 }

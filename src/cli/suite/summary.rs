@@ -25,6 +25,12 @@ const ORDER: [Exit; 7] = [
     Exit::Pass,
 ];
 
+/// The exit code that counts where these apply.
+pub(super) fn worst(codes: impl IntoIterator<Item = Exit>) -> Exit {
+    let rank = |code: &Exit| ORDER.iter().position(|one| one == code);
+    codes.into_iter().min_by_key(rank).unwrap_or(Exit::Pass)
+}
+
 /// The most reasons of a run in the text.
 const REASONS_MAX: usize = 3;
 
@@ -200,8 +206,7 @@ impl Summary {
         };
         let mut codes: Vec<Exit> = runs.iter().filter_map(|row| row.code).map(counts).collect();
         codes.extend(interrupted.then_some(Exit::Interrupted));
-        let rank = |code: &Exit| ORDER.iter().position(|one| one == code);
-        let code = codes.into_iter().min_by_key(rank).unwrap_or(Exit::Pass);
+        let code = worst(codes);
         Self { code, interrupted, runs }
     }
 
