@@ -101,6 +101,9 @@ impl Cluster {
         // Tandem reports a cluster that was never reached itself, instead of one log line per
         // second.
         config.set("log.connection.close", "false");
+        // A topic that was deleted must not come back by itself, with a width of the broker's
+        // choice: its members would share out one partition. By default a producer creates it.
+        config.set("allow.auto.create.topics", "false");
         // Messages and responses are small: waiting to fill a packet only delays them.
         config.set("socket.nagle.disable", "true");
         for (key, value) in tuning {
