@@ -151,9 +151,11 @@ impl Browser {
         requests.collect()
     }
 
-    /// The page on paper, as a PDF in base64.
+    /// The page on paper, as a PDF in base64. WebDriver's command for that waits ten seconds for the
+    /// browser, whatever the session says; this one waits as long as `PATIENCE`.
     pub fn print(&self) -> String {
-        self.post("/print", &json!({"background": true})).as_str().unwrap().to_owned()
+        let print = json!({"cmd": "Page.printToPDF", "params": {"printBackground": true}});
+        self.post("/goog/cdp/execute", &print)["data"].as_str().unwrap().to_owned()
     }
 }
 
