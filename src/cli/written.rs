@@ -1,8 +1,8 @@
 //! Writes a file that the user names, which may be more than a file.
 //!
 //! A regular file is written anew beside its place and renamed, so that a reader sees the old
-//! content or the new, never half. A link stays, and the file that it leads to is replaced. A device
-//! or a pipe is written where it is.
+//! content or the new, never half. A link stays, and the file that it leads to is replaced. A
+//! device or a pipe is written where it is.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -34,6 +34,10 @@ pub(super) fn write_to<R>(
     beside.push(".new");
     let write = || {
         let mut file = File::create(&beside)?;
+        if let Ok(old) = fs::metadata(&path) {
+            // Not every file system keeps one.
+            file.set_permissions(old.permissions()).ok();
+        }
         let filled = fill(&mut file)?;
         file.sync_all()?;
         fs::rename(&beside, &path)?;
@@ -84,8 +88,9 @@ fn in_place(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
     use std::io::{Read, Write};
-    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     fn written(path: &Path, text: &str) -> io::Result<()> {
         write_to(path, |file| file.write_all(text.as_bytes()))
@@ -125,6 +130,18 @@ mod tests {
         written(&pipe, "text").unwrap();
         assert_eq!(reader.join().unwrap(), "text");
         assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn who_may_read_it_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for mode in [0o664, 0o600, 0o640] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            written(&path, "new").unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+        }
     }
 
     #[test]

@@ -151,8 +151,8 @@ impl Browser {
         requests.collect()
     }
 
-    /// The page on paper, as a PDF in base64. WebDriver's command for that waits ten seconds for the
-    /// browser, whatever the session says; this one waits as long as `PATIENCE`.
+    /// The page on paper, as a PDF in base64. WebDriver's command for that waits ten seconds, with
+    /// any limit of the session; this one waits as long as `PATIENCE`.
     pub fn print(&self) -> String {
         let print = json!({"cmd": "Page.printToPDF", "params": {"printBackground": true}});
         self.post("/goog/cdp/execute", &print)["data"].as_str().unwrap().to_owned()
