@@ -209,6 +209,10 @@ fn kill_guard_and_supervisor(up: &Up) {
     signal_pid(supervisor, Signal::STOP);
     signal_pid(guard, Signal::KILL);
     signal_pid(supervisor, Signal::KILL);
+    // A run that dies still lives, and is not healed by another one that begins meanwhile.
+    eventually("the death of both", SOON, || {
+        [guard, supervisor].iter().all(|pid| see(*pid).is_none()).then_some(())
+    });
 }
 
 fn are_gone(pids: &BTreeMap<MemberId, u32>) {
