@@ -13,7 +13,8 @@ use super::http::Http;
 use super::signal::Signal;
 use super::tls::TrustError;
 
-/// The most attempts to send a request, beside those whose time the collector named.
+/// The most attempts to send a request, beside those after a longer pause that the collector asked
+/// for.
 const TRIES: u32 = 6;
 /// The first pause; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -81,11 +82,12 @@ impl Courier {
                 Ok(taken) => return Ok(taken),
                 Err(refusal) => refusal,
             };
-            let wait = refusal.after.map_or(pause, |asked| asked.min(ASKED_MAX));
+            let asked = asked(refusal.after, pause);
+            let wait = asked.unwrap_or(pause);
             if !refusal.again || tries >= TRIES || wait >= self.deadline.left() {
                 return Err(refusal.why);
             }
-            if refusal.after.is_none() {
+            if asked.is_none() {
                 tries += 1;
                 pause = pause.saturating_mul(2).min(PAUSE_MAX);
             }
@@ -114,5 +116,25 @@ impl Courier {
             thread::sleep(step);
             left = left.saturating_sub(step);
         }
+    }
+}
+
+/// The pause that a collector asks for, if it is longer than `pause`. One that asks for none, or
+/// names a time that is over, is not asked again at once and without end.
+fn asked(after: Option<Duration>, pause: Duration) -> Option<Duration> {
+    after.filter(|after| *after > pause).map(|after| after.min(ASKED_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_longer_pause_is_taken_from_a_collector() {
+        let asked = |after: u64| asked(Some(Duration::from_secs(after)), PAUSE_MAX);
+        assert_eq!(asked(0), None, "a time that is over");
+        assert_eq!(asked(5), None, "no longer than the own pause");
+        assert_eq!(asked(40), Some(Duration::from_secs(40)));
+        assert_eq!(asked(3_600), Some(ASKED_MAX));
     }
 }
